@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JSON writer: typed values in, RFC 8259 text out, into a buffer of the
+ * caller.  It places commas itself; the caller opens and closes.  Strings are
+ * written as ASCII only or raw UTF-8 (both valid); control bytes, quotes and
+ * backslashes escaped.  Invalid UTF-8 becomes U+FFFD, byte by byte.
+ * Sticky failure when the buffer is full or the nesting is wrong.
+ */
+#pragma once
+#include "zbuf.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define JSONW_DEPTH_MAX 16
+
+struct jsonw {
+	char *data;
+	size_t size;
+	size_t used;
+	bool failed;
+	uint8_t depth;
+	bool comma[JSONW_DEPTH_MAX + 1]; /* a value was written at this level */
+	bool after_key;
+};
+
+void jsonw_init(struct jsonw *json, char *data, size_t size);
+void jsonw_object(struct jsonw *json);
+void jsonw_end_object(struct jsonw *json);
+void jsonw_array(struct jsonw *json);
+void jsonw_end_array(struct jsonw *json);
+void jsonw_key(struct jsonw *json, const char *key);
+void jsonw_key_str(struct jsonw *json, struct zstr key);
+void jsonw_str(struct jsonw *json, struct zstr value);
+void jsonw_cstr(struct jsonw *json, const char *value);
+void jsonw_u64(struct jsonw *json, uint64_t value);
+void jsonw_i64(struct jsonw *json, int64_t value);
+void jsonw_bool(struct jsonw *json, bool value);
+void jsonw_null(struct jsonw *json);
+/* True when the text is whole: nothing failed, all closed, one value. */
+bool jsonw_done(const struct jsonw *json);
+/* Appends the inside of a JSON string (no quotes) for value to data[size] from *used; false if it does not fit. */
+bool jsonw_escape(struct zstr value, char *data, size_t size, size_t *used);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Log lines to stderr (the journal, or the file the launcher opened there):
+ *     2026-12-01T02:32:43.123456Z warning keelson-compute[123] worker: text
+ * or, with json on, one JSON object a line.  Whole line in one write(2).
+ * Values are escaped: a container's name can never forge a line.
+ */
+#pragma once
+#include <stdbool.h>
+
+enum zlog_level { ZLOG_ERROR, ZLOG_WARNING, ZLOG_INFO, ZLOG_DEBUG };
+
+/* Sets the process name shown ("worker", "dispatcher", …; borrowed, static storage)
+ * and the highest level written.  Call once in main, again after fork. */
+void zlog_setup(const char *process, enum zlog_level highest, bool json);
+
+/* Request id shown in the following lines as request_id=…; NULL or "" for none. Copied (cut at 64). */
+void zlog_request(const char *request_id);
+
+void zlog(enum zlog_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define zlog_error(...) zlog(ZLOG_ERROR, __VA_ARGS__)
+#define zlog_warning(...) zlog(ZLOG_WARNING, __VA_ARGS__)
+#define zlog_info(...) zlog(ZLOG_INFO, __VA_ARGS__)
+#define zlog_debug(...) zlog(ZLOG_DEBUG, __VA_ARGS__)

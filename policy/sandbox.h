@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sandbox of every process (SECURITY-BAR 1 and 2), in two steps:
+ * sandbox_drop, taken by a child of the launcher while it is root (descriptors,
+ * environment, namespaces, uid, capabilities), and sandbox_confine, taken by the
+ * process itself before its first byte of input (dumpable, rlimits, no_new_privs,
+ * Landlock, seccomp).  Both verify what they did; a process that cannot prove its
+ * sandbox does not run.
+ */
+#pragma once
+#include "common/zerr.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sandbox_role {
+	SANDBOX_LAUNCHER,
+	SANDBOX_DOCKER,     /* the docker domain's first process: forks servers */
+	SANDBOX_DOCKER_SERVER,
+	SANDBOX_DISPATCHER,
+	SANDBOX_PUBLISHER,
+	SANDBOX_WORKER,
+	SANDBOX_ROLE_COUNT
+};
+
+struct sandbox_syscall {
+	int number;        /* SCMP_SYS */
+	const char *name;
+	const char *reason;
+	uint8_t filter;    /* enum sandbox_filter: which argument rule, 0 = any arguments */
+};
+
+struct sandbox_profile {
+	enum sandbox_role role;
+	const char *name;               /* "dispatcher" */
+	const struct sandbox_syscall *syscalls;
+	size_t syscall_count;
+	size_t syscall_max;             /* SECURITY-BAR 1; checked at start */
+	uint64_t nofile, nproc, address_space, file_size; /* rlimits; UINT64_MAX = leave */
+	bool may_fork;
+	bool landlock_files;            /* Landlock file rules apply (nothing but the given paths) */
+};
+
+const struct sandbox_profile *sandbox_profile(enum sandbox_role role);
+
+struct sandbox_path {
+	const char *path;
+	bool writable; /* files below may be made, written, renamed, removed; else read only */
+};
+
+#define SANDBOX_KEEP_MAX 16
+
+struct sandbox_drop {
+	uid_t uid;
+	gid_t gid;
+	const gid_t *groups;  /* the exact supplementary list */
+	size_t group_count;
+	uint64_t capabilities; /* bounding = permitted = effective; 0 for most */
+	const int *keep;      /* descriptors beyond 0..2 that stay open, sorted */
+	size_t keep_count;
+	bool private_network; /* unshare the network namespace */
+	/* If not NULL: new mount namespace whose root is an empty read-only tmpfs, with this one folder of
+	 * the host bound (read-only, nosuid, nodev, noexec) at engine_mount. */
+	const char *only_directory;
+	const char *engine_mount; /* "/engine" */
+	/* Else, if set: new mount namespace, private propagation, everything read-only but these. */
+	bool read_only_view;
+	const char *const *writable; /* folders, NULL-terminated */
+};
+
+/* Call as root in a fresh child.  0 or a negative errno with *err. */
+int sandbox_drop(const struct sandbox_drop *drop, struct zerr *err);
+
+struct sandbox_confine {
+	const struct sandbox_path *paths; /* what Landlock lets through, NULL-terminated by path == NULL */
+	const uint16_t *connect_ports;    /* TCP ports (ABI >= 4), 0-terminated; NULL = none may be connected */
+	unsigned landlock_min_abi;        /* 0 = best effort */
+	uint64_t file_size_max;           /* RLIMIT_FSIZE; 0 = the profile's */
+	struct sandbox_board *board;      /* where to report, or NULL */
+};
+
+/* 0 or a negative errno with *err naming the step. */
+int sandbox_confine(enum sandbox_role role, const struct sandbox_confine *confine, struct zerr *err);
+
+/*
+ * The board: a mapped file in the run folder in which each process states what
+ * it has; `keelson doctor` compares it with /proc.  One board for each trust level.
+ */
+#define SANDBOX_BOARD_SLOTS 64
+struct sandbox_slot {
+	uint32_t pid; /* 0 = free */
+	uint32_t uid;
+	uint64_t capabilities;
+	uint32_t syscalls, instructions; /* names allowed, BPF instructions loaded */
+	int32_t landlock_abi;            /* 0 = none in force */
+	char role[20];
+};
+struct sandbox_board {
+	struct sandbox_slot slots[SANDBOX_BOARD_SLOTS];
+};
+/* Maps the board in fd (made by the launcher), or a negative errno. */
+int sandbox_board_map(int fd, struct sandbox_board **board);
+void sandbox_board_leave(struct sandbox_board *board, pid_t pid);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The broker's side of a channel to a helper: one request at a time, each with a deadline. */
+#pragma once
+#include "common/zerr.h"
+#include "privsep/proto.h"
+
+struct priv_channel {
+	int fd; /* owned */
+	enum proto_domain domain;
+	uint32_t sequence;
+	uint8_t *buffer; /* PROTO_FRAME_MAX bytes, owned; answers borrow from it until the next call */
+};
+
+/* Takes fd; says hello (version and build id must be equal).  0 or a negative errno with *err. */
+int priv_open(struct priv_channel *channel, int fd, enum proto_domain domain, struct zerr *err);
+void priv_close(struct priv_channel *channel);
+
+/*
+ * Sends request (the struct of that row), waits for the answer.
+ *  0: *answer is filled; strings in it live until the next call; *fd_out (may be NULL when the row has
+ *     none) gets an owned descriptor or -1.
+ *  > 0: an enum proto_status other than OK; *err has "<request>: <rule>".
+ *  < 0: negative errno: the channel is dead (-EPIPE), the request breaks the table (-EINVAL) or the
+ *     deadline passed (-ETIMEDOUT): the channel must be closed.
+ * The deadline is wait_ms + 10 s for requests that have wait_ms, else 10 s.
+ */
+int priv_call(struct priv_channel *channel, uint16_t request, const void *message, void *answer,
+	      int *fd_out, struct zerr *err);
+
+/* ---- generated: int priv_<domain>_<name>(channel, request, answer, fd_out, err) ---- */
+#define U8(...)
+#define U16(...)
+#define U32(...)
+#define U64(...)
+#define UUID(...)
+#define STR(...)
+#define BYTES(...)
+#define LIST(...)
+#define PAIRS(...)
+#define LARGE
+#define ANSWER(...)
+#define END(...)
+#define REQUEST(domain, name, number, phases, repeat, audit, fds_out)                          \
+	static inline int priv_##domain##_##name(struct priv_channel *channel,                 \
+						 const struct req_##domain##_##name *request,  \
+						 struct ans_##domain##_##name *answer,         \
+						 int *fd_out, struct zerr *err)                \
+	{                                                                                      \
+		return priv_call(channel, number, request, answer, fd_out, err);               \
+	}
+#include "requests.def"
+#undef U8
+#undef U16
+#undef U32
+#undef U64
+#undef UUID
+#undef STR
+#undef BYTES
+#undef LIST
+#undef PAIRS
+#undef LARGE
+#undef ANSWER
+#undef END
+#undef REQUEST
