@@ -3,7 +3,8 @@
  * The JSON writer: typed values in, RFC 8259 text out, into a buffer of the
  * caller.  It places commas itself; the caller opens and closes.  Strings are
  * written as ASCII only or raw UTF-8 (both valid); control bytes, quotes and
- * backslashes escaped.  Invalid UTF-8 becomes U+FFFD, byte by byte.
+ * backslashes escaped, and what could deceive a reader of a log (C1 controls,
+ * line separators, direction marks).  Invalid UTF-8 becomes U+FFFD, byte by byte.
  * Sticky failure when the buffer is full or the nesting is wrong.
  */
 #pragma once
@@ -20,7 +21,8 @@ struct jsonw {
 	size_t used;
 	bool failed;
 	uint8_t depth;
-	bool comma[JSONW_DEPTH_MAX + 1]; /* a value was written at this level */
+	bool comma[JSONW_DEPTH_MAX + 1];  /* a value was written at this level */
+	bool object[JSONW_DEPTH_MAX + 1]; /* this level is an object, not an array */
 	bool after_key;
 };
 
@@ -39,5 +41,6 @@ void jsonw_bool(struct jsonw *json, bool value);
 void jsonw_null(struct jsonw *json);
 /* True when the text is whole: nothing failed, all closed, one value. */
 bool jsonw_done(const struct jsonw *json);
-/* Appends the inside of a JSON string (no quotes) for value to data[size] from *used; false if it does not fit. */
+/* Appends the inside of a JSON string (no quotes) for value to data[size] from *used; false if it does not
+ * fit: then *used counts the whole characters that did. */
 bool jsonw_escape(struct zstr value, char *data, size_t size, size_t *used);

@@ -28,6 +28,8 @@ bool text_valid(enum text_class class, struct zstr text);
 const char *text_class_name(enum text_class class);
 
 bool text_utf8_valid(struct zstr text);
+/* The length (1 to 4) of the character at text.data[at], with its code point, or 0 when there is none. */
+size_t text_utf8_next(struct zstr text, size_t at, uint32_t *code);
 
 #define UUID_SIZE 16
 #define UUID_TEXT_SIZE 37

@@ -7,6 +7,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 enum zlog_level { ZLOG_ERROR, ZLOG_WARNING, ZLOG_INFO, ZLOG_DEBUG };
 
@@ -22,3 +23,7 @@ void zlog(enum zlog_level level, const char *format, ...) __attribute__((format(
 #define zlog_warning(...) zlog(ZLOG_WARNING, __VA_ARGS__)
 #define zlog_info(...) zlog(ZLOG_INFO, __VA_ARGS__)
 #define zlog_debug(...) zlog(ZLOG_DEBUG, __VA_ARGS__)
+
+/* The second as "2026-12-01T02:32:43", terminated; for the years 0000 to 9999.  Reads no time zone. */
+#define ZLOG_UTC_SIZE 20
+void zlog_utc(int64_t seconds, char out[ZLOG_UTC_SIZE]);
