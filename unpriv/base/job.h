@@ -15,10 +15,16 @@
 #define JOB_PACKET_MAX 4096
 
 enum job_kind {
-	JOB_CLASSIFY = 1, /* fd: the message's body (sealed memfd).  Result: record; for a cast also the intent */
+	/* fd: the message's body (sealed memfd).  Result: record; for a cast also the intent.  The dispatcher
+	 * sets record.intent to the 16 hex digits of the order of arrival; the worker makes the file's name of
+	 * it ("-" and the unique id, or "-0" when the message has none) and returns that.  record.resumed: fd is
+	 * the text of the intent record.intent, which exists already: only fill the record from it. */
+	JOB_CLASSIFY = 1,
 	JOB_RUN,          /* fd: the body (live) or the intent file's text (resumed); record as classified */
 	JOB_ABANDON,      /* the record of a job whose workers died: give its row and action a definite end */
-	JOB_RECOVER,      /* read the node's rows and say which containers need a recovery job (one per call: see result) */
+	/* read the node's rows and say which containers need a recovery job, at most 64 in one result, in the
+	 * order of their uuids: only those greater than record.uuid ("" = from the beginning) */
+	JOB_RECOVER,
 	JOB_RECOVER_ONE,  /* recover the container record.uuid (timers-and-recovery.md §3), on its strand */
 	JOB_HEARTBEAT,    /* zun_service row */
 	JOB_INVENTORY     /* compute_node row */
@@ -51,6 +57,7 @@ struct job_record {
 struct job_request {
 	uint32_t id;
 	enum job_kind kind;
+	char content_type[64];        /* JOB_CLASSIFY from the bus: as published, "" when absent or longer */
 	struct job_record record;
 };
 
