@@ -5,7 +5,6 @@
  */
 #include "common/zfd.h"
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -14,10 +13,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U /* Linux 6.3; asked for because a host may refuse executable memfds */
-#endif
 
 #define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -100,11 +95,9 @@ ssize_t zfd_read_all(int fd, void *buffer, size_t size)
 
 int zfd_sealed_memfd(const char *name, const void *data, size_t length)
 {
-	_cleanup_fd_ int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	_cleanup_fd_ int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int result;
 
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
 	result = zfd_write_all(fd, data, length);
@@ -132,30 +125,22 @@ ssize_t zfd_check_sealed(int fd, size_t max)
 	return (ssize_t)status.st_size;
 }
 
-int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count,
-	     int flags)
+int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count, int flags)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(ZFD_PACKET_FDS_MAX * sizeof(int))];
-	} control = {0};
-	union {
-		const void *from;
-		void *base;
-	} payload = {.from = data}; /* sendmsg reads only; iovec has no const */
-	struct iovec part = {.iov_base = payload.base, .iov_len = length};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(ZFD_PACKET_FDS_MAX * sizeof(int))] = {0};
+	struct cmsghdr header = {.cmsg_level = SOL_SOCKET,
+				 .cmsg_type = SCM_RIGHTS,
+				 .cmsg_len = CMSG_LEN(fd_count * sizeof(int))};
+	/* sendmsg only reads, but an iovec has no const. */
+	struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = length};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
 	if (fd_count > ZFD_PACKET_FDS_MAX)
 		return -EINVAL;
 	if (fd_count > 0) {
-		struct cmsghdr *header = &control.align;
-
-		header->cmsg_level = SOL_SOCKET;
-		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
-		memcpy(CMSG_DATA(header), fds, fd_count * sizeof(int));
-		message.msg_control = control.bytes;
+		memcpy(control, &header, sizeof(header));
+		memcpy(control + CMSG_LEN(0), fds, fd_count * sizeof(int));
+		message.msg_control = control;
 		message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
 	}
 	return ZFD_RETRY(sendmsg(socket, &message, flags | MSG_NOSIGNAL)) < 0 ? -errno : 0;
@@ -168,79 +153,60 @@ void zfd_packet_close(struct zfd_packet *packet)
 	packet->fd_count = 0;
 }
 
-/* Takes the descriptors of one control message; those beyond the packet's room are closed. */
-static bool take_descriptors(struct zfd_packet *packet, struct cmsghdr *header)
+/* Takes over what one control message holds; false when it has more descriptors than there is room. */
+static bool take_control(struct zfd_packet *packet, struct cmsghdr *header)
 {
-	size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	bool surplus = false;
+	const uint8_t *data = CMSG_DATA(header);
+	size_t left = header->cmsg_len - CMSG_LEN(0);
+	struct ucred credentials;
+	bool room = true;
+	int fd;
 
-	for (size_t i = 0; i < count; i++) {
-		int fd;
-
-		memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(fd));
-		if (packet->fd_count < ZFD_PACKET_FDS_MAX) {
+	if (header->cmsg_type == SCM_CREDENTIALS && left == sizeof(credentials)) {
+		memcpy(&credentials, data, sizeof(credentials));
+		packet->peer_uid = credentials.uid;
+		packet->peer_pid = credentials.pid;
+	}
+	for (; header->cmsg_type == SCM_RIGHTS && left >= sizeof(fd); left -= sizeof(fd), data += sizeof(fd)) {
+		memcpy(&fd, data, sizeof(fd));
+		room = packet->fd_count < ZFD_PACKET_FDS_MAX;
+		if (room)
 			packet->fds[packet->fd_count++] = fd;
-		} else {
+		else
 			zfd_closep(&fd);
-			surplus = true;
-		}
 	}
-	return !surplus;
-}
-
-/* Sorts out the control data; false when more descriptors came than a packet may hold. */
-static bool take_control(struct zfd_packet *packet, struct msghdr *message)
-{
-	bool whole = true;
-
-	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
-	     header = CMSG_NXTHDR(message, header)) {
-		struct ucred credentials;
-
-		if (header->cmsg_level != SOL_SOCKET)
-			continue;
-		if (header->cmsg_type == SCM_RIGHTS && !take_descriptors(packet, header))
-			whole = false;
-		if (header->cmsg_type == SCM_CREDENTIALS &&
-		    header->cmsg_len == CMSG_LEN(sizeof(credentials))) {
-			memcpy(&credentials, CMSG_DATA(header), sizeof(credentials));
-			packet->peer_uid = credentials.uid;
-			packet->peer_pid = credentials.pid;
-		}
-	}
-	return whole;
+	return room;
 }
 
 int zfd_receive(int socket, struct zfd_packet *packet, int flags)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(struct ucred)) +
-			   CMSG_SPACE(ZFD_PACKET_FDS_MAX * sizeof(int))];
-	} control;
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) +
+					      CMSG_SPACE(ZFD_PACKET_FDS_MAX * sizeof(int))];
 	struct iovec part = {.iov_base = packet->data, .iov_len = packet->size};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
-				 .msg_control = control.bytes,
-				 .msg_controllen = sizeof(control.bytes)};
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
 	ssize_t length;
+	bool whole;
 
 	packet->length = 0;
 	packet->fd_count = 0;
 	packet->peer_uid = (uid_t)-1;
 	packet->peer_pid = -1;
-	for (size_t i = 0; i < ZFD_PACKET_FDS_MAX; i++)
-		packet->fds[i] = -1;
+	memset(packet->fds, -1, sizeof(packet->fds));
 	length = ZFD_RETRY(recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC));
 	if (length < 0)
 		return -errno;
-	if (!take_control(packet, &message) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
+	whole = !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+	for (struct cmsghdr *next = CMSG_FIRSTHDR(&message); next; next = CMSG_NXTHDR(&message, next))
+		whole = take_control(packet, next) && whole;
+	if (!whole) {
 		zfd_packet_close(packet);
 		return -EMSGSIZE;
 	}
 	packet->length = (size_t)length;
-	/* An empty packet is not the end of the stream: the kernel adds control data only to
-	 * packets. */
+	/* An empty packet is not the end of the stream: only packets carry descriptors and credentials. */
 	return length > 0 || packet->fd_count > 0 || packet->peer_pid != -1;
 }
 
@@ -258,20 +224,16 @@ int zfd_wait(int fd, short events, uint64_t deadline_ms)
 		struct pollfd entry = {.fd = fd, .events = events};
 		uint64_t now = zfd_now_ms();
 		uint64_t left = deadline_ms > now ? deadline_ms - now : 0;
-		struct timespec timeout;
-		int ready;
+		struct timespec timeout = {.tv_sec = (time_t)(left / 1000),
+					   .tv_nsec = (long)(left % 1000) * 1000000};
+		int ready = ppoll(&entry, 1, &timeout, NULL);
 
-		if (left > INT_MAX)
-			left = INT_MAX;
-		timeout.tv_sec = (time_t)(left / 1000);
-		timeout.tv_nsec = (long)(left % 1000) * 1000000;
-		ready = ppoll(&entry, 1, &timeout, NULL);
 		if (ready > 0)
 			return entry.revents & POLLNVAL ? -EBADF : 0;
-		if (ready < 0 && errno != EINTR)
-			return -errno;
-		if (ready == 0 && left == 0)
+		if (ready == 0)
 			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
 	}
 }
 
@@ -280,11 +242,9 @@ int zfd_parse_u64(const char *text, uint64_t max, uint64_t *value)
 	uint64_t sum = 0;
 	bool over = false;
 
-	if (*text == '\0')
+	if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
 		return -EINVAL;
 	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return -EINVAL;
 		over |= __builtin_mul_overflow(sum, 10, &sum);
 		over |= __builtin_add_overflow(sum, (uint64_t)(*text - '0'), &sum);
 	}

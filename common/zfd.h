@@ -79,7 +79,8 @@ struct zfd_packet {
  * flags: 0 or MSG_DONTWAIT. */
 int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count, int flags);
 /* Receives one packet.  Returns 1, 0 at end of stream, or a negative errno:
- * -EMSGSIZE packet larger than the buffer or control data cut (everything received is closed), -EAGAIN with MSG_DONTWAIT. */
+ * -EMSGSIZE packet larger than the buffer, -ETOOMANYREFS more descriptors than a packet holds or control data
+ * cut (in both cases everything received is closed), -EAGAIN with MSG_DONTWAIT. */
 int zfd_receive(int socket, struct zfd_packet *packet, int flags);
 /* Closes whatever descriptors the packet still holds. */
 void zfd_packet_close(struct zfd_packet *packet);
