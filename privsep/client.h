@@ -28,18 +28,6 @@ int priv_call(struct priv_channel *channel, uint16_t request, const void *messag
 	      int *fd_out, struct zerr *err);
 
 /* ---- generated: int priv_<domain>_<name>(channel, request, answer, fd_out, err) ---- */
-#define U8(...)
-#define U16(...)
-#define U32(...)
-#define U64(...)
-#define UUID(...)
-#define STR(...)
-#define BYTES(...)
-#define LIST(...)
-#define PAIRS(...)
-#define LARGE
-#define ANSWER(...)
-#define END(...)
 #define REQUEST(domain, name, number, phases, repeat, audit, fds_out)                          \
 	static inline int priv_##domain##_##name(struct priv_channel *channel,                 \
 						 const struct req_##domain##_##name *request,  \
@@ -49,16 +37,3 @@ int priv_call(struct priv_channel *channel, uint16_t request, const void *messag
 		return priv_call(channel, number, request, answer, fd_out, err);               \
 	}
 #include "requests.def"
-#undef U8
-#undef U16
-#undef U32
-#undef U64
-#undef UUID
-#undef STR
-#undef BYTES
-#undef LIST
-#undef PAIRS
-#undef LARGE
-#undef ANSWER
-#undef END
-#undef REQUEST

@@ -52,13 +52,15 @@ enum proto_framing {
 enum proto_restart { PROTO_RESTART_UNSET, PROTO_RESTART_NO, PROTO_RESTART_ALWAYS,
 		     PROTO_RESTART_ON_FAILURE, PROTO_RESTART_UNLESS_STOPPED };
 
-enum proto_phase { PROTO_NEW = 1, PROTO_READY = 2 };
+/* NEW: nothing said yet.  READY: after hello.  FIRST: after hello, on the domain's first channel only. */
+enum proto_phase { PROTO_NEW = 1, PROTO_READY = 2, PROTO_FIRST = 4 };
 
-/* A decoded list; items borrow from the frame.  PAIRS has 2 * n items: key, value, … */
-struct proto_list {
-	struct zstr *items; /* points into the message's own array */
-	size_t count;
-};
+/* The rows that every domain has, with the same fields; the loop itself serves them. */
+#define PROTO_HELLO 2
+#define PROTO_OPEN_CHANNEL 4
+
+/* Longest text of an answer that is not PROTO_OK. */
+#define PROTO_RULE_MAX 200
 
 /* ---- generated: one struct a message, req_<domain>_<name> and ans_<domain>_<name> ---- */
 #define U8(name, least, greatest) uint8_t name;
@@ -74,7 +76,6 @@ struct proto_list {
 #define PAIRS(name, key_class, value_class, pairs, max) \
 	size_t name##_count; /* strings: twice the pairs */ \
 	struct zstr name[2 * (pairs)];
-#define LARGE
 /* The first member keeps a message without fields from being an empty struct. */
 #define REQUEST(domain, name, number, phases, repeat, audit, fds_out) \
 	struct req_##domain##_##name {                                \
@@ -88,48 +89,12 @@ struct proto_list {
 	}                 \
 	;
 #include "requests.def"
-#undef REQUEST
-#undef ANSWER
-#undef END
 
 /* ---- generated: PRIV_<domain>_<name> = number ---- */
 enum proto_request {
-#undef U8
-#undef U16
-#undef U32
-#undef U64
-#undef UUID
-#undef STR
-#undef BYTES
-#undef LIST
-#undef PAIRS
-#define U8(name, least, greatest)
-#define U16(name, least, greatest)
-#define U32(name, least, greatest)
-#define U64(name, least, greatest)
-#define UUID(name)
-#define STR(name, class, max)
-#define BYTES(name, max)
-#define LIST(name, class, items, max)
-#define PAIRS(name, key_class, value_class, pairs, max)
 #define REQUEST(domain, name, number, phases, repeat, audit, fds_out) PRIV_##domain##_##name = (number),
-#define ANSWER(domain, name)
-#define END(domain, name)
 #include "requests.def"
 };
-#undef U8
-#undef U16
-#undef U32
-#undef U64
-#undef UUID
-#undef STR
-#undef BYTES
-#undef LIST
-#undef PAIRS
-#undef LARGE
-#undef REQUEST
-#undef ANSWER
-#undef END
 
 enum proto_field_type { PROTO_F_U8, PROTO_F_U16, PROTO_F_U32, PROTO_F_U64, PROTO_F_UUID,
 			PROTO_F_STR, PROTO_F_BYTES, PROTO_F_LIST, PROTO_F_PAIRS };
@@ -153,18 +118,24 @@ struct proto_row {
 	unsigned phases; /* bits of enum proto_phase */
 	bool once, audit, large;
 	uint8_t fds_out;
+	size_t index; /* place in the table */
 	const struct proto_field *fields;
 	size_t field_count;
 	const struct proto_field *answer_fields;
 	size_t answer_field_count;
 	size_t struct_size, answer_size;
+	size_t request_max, answer_max; /* longest payloads that the fields' bounds allow */
 };
 
-/* All rows, in the table's order. */
-extern const struct proto_row proto_rows[];
 extern const size_t proto_row_count;
+/* Row index (0 to proto_row_count - 1) in the table's order, else NULL. */
+const struct proto_row *proto_row_at(size_t index);
 /* The row of a request number, or NULL. */
 const struct proto_row *proto_find(enum proto_domain domain, uint16_t number);
+/* The field of that name, or NULL. */
+const struct proto_field *proto_field_find(const struct proto_field *fields, size_t count, const char *name);
+/* The value of an integer field of message; 0 when field is NULL. */
+uint64_t proto_integer(const struct proto_field *field, const void *message);
 
 struct proto_header {
 	uint32_t magic;
