@@ -41,7 +41,7 @@ static void begin_value(struct jsonw *json)
 	json->comma[json->depth] = true;
 }
 
-static void open_level(struct jsonw *json, bool object)
+void jsonw_open(struct jsonw *json, bool object)
 {
 	begin_value(json);
 	if (json->depth == JSONW_DEPTH_MAX) {
@@ -54,7 +54,7 @@ static void open_level(struct jsonw *json, bool object)
 	put(json, object ? "{" : "[", 1);
 }
 
-static void close_level(struct jsonw *json, bool object)
+void jsonw_close(struct jsonw *json, bool object)
 {
 	if (json->depth == 0 || json->object[json->depth] != object || json->after_key) {
 		json->failed = true;
@@ -62,26 +62,6 @@ static void close_level(struct jsonw *json, bool object)
 	}
 	json->depth--;
 	put(json, object ? "}" : "]", 1);
-}
-
-void jsonw_object(struct jsonw *json)
-{
-	open_level(json, true);
-}
-
-void jsonw_end_object(struct jsonw *json)
-{
-	close_level(json, true);
-}
-
-void jsonw_array(struct jsonw *json)
-{
-	open_level(json, false);
-}
-
-void jsonw_end_array(struct jsonw *json)
-{
-	close_level(json, false);
 }
 
 /* Characters that are written as they are; the rest takes an escape. */
@@ -95,14 +75,14 @@ static bool is_plain(uint32_t code)
 /* Fills out with the escape of a character below U+10000 and returns its length. */
 static size_t escape_of(uint32_t code, char out[6])
 {
-	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-	static const char digits[] = "0123456789abcdef";
-	const char *found = code != 0 && code < 0x80 ? strchr(from, (int)code) : NULL;
+	static const char names[] = "\bb\ff\nn\rr\tt\"\"\\\\", digits[] = "0123456789abcdef";
 
 	out[0] = '\\';
-	if (found) {
-		out[1] = to[found - from];
-		return 2;
+	for (size_t i = 0; i < sizeof(names) - 1; i += 2) {
+		if ((uint32_t)names[i] == code) {
+			out[1] = names[i + 1];
+			return 2;
+		}
 	}
 	out[1] = 'u';
 	for (size_t i = 0; i < 4; i++)
@@ -112,28 +92,23 @@ static size_t escape_of(uint32_t code, char out[6])
 
 bool jsonw_escape(struct zstr value, char *data, size_t size, size_t *used)
 {
-	size_t at = 0;
+	uint32_t code;
 
-	while (at < value.length) {
-		uint32_t code = 0;
-		size_t taken = text_utf8_next(value, at, &code);
-		const char *source = value.data + at;
-		size_t length = taken;
+	for (size_t at = 0, taken; at < value.length; at += taken) {
+		struct zstr piece = {.data = value.data + at};
 		char escape[6];
 
+		piece.length = taken = text_utf8_next(value, at, &code);
 		if (taken == 0) {
-			source = "\xef\xbf\xbd"; /* U+FFFD */
-			length = 3;
+			piece = zstr_from("\xef\xbf\xbd"); /* U+FFFD */
 			taken = 1;
 		} else if (!is_plain(code)) {
-			source = escape;
-			length = escape_of(code, escape);
+			piece = (struct zstr){.data = escape, .length = escape_of(code, escape)};
 		}
-		if (length > size - *used)
+		if (piece.length > size - *used)
 			return false;
-		memcpy(data + *used, source, length);
-		*used += length;
-		at += taken;
+		memcpy(data + *used, piece.data, piece.length);
+		*used += piece.length;
 	}
 	return true;
 }
@@ -158,20 +133,10 @@ void jsonw_key_str(struct jsonw *json, struct zstr key)
 	put(json, ":", 1);
 }
 
-void jsonw_key(struct jsonw *json, const char *key)
-{
-	jsonw_key_str(json, zstr_from(key));
-}
-
 void jsonw_str(struct jsonw *json, struct zstr value)
 {
 	begin_value(json);
 	put_string(json, value);
-}
-
-void jsonw_cstr(struct jsonw *json, const char *value)
-{
-	jsonw_str(json, zstr_from(value));
 }
 
 static void put_number(struct jsonw *json, bool negative, uint64_t value)
@@ -199,20 +164,10 @@ void jsonw_i64(struct jsonw *json, int64_t value)
 	put_number(json, value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-static void put_word(struct jsonw *json, const char *word)
+void jsonw_word(struct jsonw *json, const char *word)
 {
 	begin_value(json);
 	put(json, word, strlen(word));
-}
-
-void jsonw_bool(struct jsonw *json, bool value)
-{
-	put_word(json, value ? "true" : "false");
-}
-
-void jsonw_null(struct jsonw *json)
-{
-	put_word(json, "null");
 }
 
 bool jsonw_done(const struct jsonw *json)

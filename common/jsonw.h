@@ -27,18 +27,24 @@ struct jsonw {
 };
 
 void jsonw_init(struct jsonw *json, char *data, size_t size);
-void jsonw_object(struct jsonw *json);
-void jsonw_end_object(struct jsonw *json);
-void jsonw_array(struct jsonw *json);
-void jsonw_end_array(struct jsonw *json);
-void jsonw_key(struct jsonw *json, const char *key);
+/* jsonw_object … jsonw_end_object, jsonw_array … jsonw_end_array. */
+#define jsonw_object(json)     jsonw_open((json), true)
+#define jsonw_end_object(json) jsonw_close((json), true)
+#define jsonw_array(json)      jsonw_open((json), false)
+#define jsonw_end_array(json)  jsonw_close((json), false)
+void jsonw_open(struct jsonw *json, bool object);
+void jsonw_close(struct jsonw *json, bool object);
+/* Keys and strings, borrowed: as zstr, or as C strings. */
 void jsonw_key_str(struct jsonw *json, struct zstr key);
 void jsonw_str(struct jsonw *json, struct zstr value);
-void jsonw_cstr(struct jsonw *json, const char *value);
+#define jsonw_key(json, key)    jsonw_key_str((json), zstr_from(key))
+#define jsonw_cstr(json, value) jsonw_str((json), zstr_from(value))
 void jsonw_u64(struct jsonw *json, uint64_t value);
 void jsonw_i64(struct jsonw *json, int64_t value);
-void jsonw_bool(struct jsonw *json, bool value);
-void jsonw_null(struct jsonw *json);
+#define jsonw_bool(json, value) jsonw_word((json), (value) ? "true" : "false")
+#define jsonw_null(json)        jsonw_word((json), "null")
+/* A literal of JSON's; never text from outside. */
+void jsonw_word(struct jsonw *json, const char *word);
 /* True when the text is whole: nothing failed, all closed, one value. */
 bool jsonw_done(const struct jsonw *json);
 /* Appends the inside of a JSON string (no quotes) for value to data[size] from *used; false if it does not

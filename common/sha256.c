@@ -121,27 +121,23 @@ void sha256(const void *data, size_t length, uint8_t out[SHA256_SIZE])
 void hmac_sha256(const void *key, size_t key_length, const void *data, size_t length,
 		 uint8_t out[SHA256_SIZE])
 {
-	uint8_t pad[BLOCK_SIZE] = {0}, digest[SHA256_SIZE];
+	uint8_t pad[BLOCK_SIZE] = {0};
 	struct sha256 hash;
 
 	if (key_length > BLOCK_SIZE)
 		sha256(key, key_length, pad);
 	else if (key_length > 0)
 		memcpy(pad, key, key_length);
-	for (size_t i = 0; i < BLOCK_SIZE; i++)
-		pad[i] ^= 0x36;
-	sha256_init(&hash);
-	sha256_update(&hash, pad, sizeof(pad));
-	sha256_update(&hash, data, length);
-	sha256_final(&hash, digest);
-	for (size_t i = 0; i < BLOCK_SIZE; i++)
-		pad[i] ^= 0x36 ^ 0x5c;
-	sha256_init(&hash);
-	sha256_update(&hash, pad, sizeof(pad));
-	sha256_update(&hash, digest, sizeof(digest));
-	sha256_final(&hash, out);
+	/* First the inner hash of the data, then the outer one of the inner. */
+	for (int outer = 0; outer <= 1; outer++) {
+		for (size_t i = 0; i < BLOCK_SIZE; i++)
+			pad[i] ^= outer ? 0x36 ^ 0x5c : 0x36;
+		sha256_init(&hash);
+		sha256_update(&hash, pad, sizeof(pad));
+		sha256_update(&hash, outer ? out : data, outer ? SHA256_SIZE : length);
+		sha256_final(&hash, out);
+	}
 	explicit_bzero(pad, sizeof(pad));
-	explicit_bzero(digest, sizeof(digest));
 }
 
 void hex_encode(const uint8_t *data, size_t length, char *out)

@@ -6,175 +6,150 @@
 #include "common/text.h"
 #include "common/imageref.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-static bool is_alnum(char byte)
-{
-	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-	       (byte >= '0' && byte <= '9');
-}
+enum form { UTF8 = 1, NOT_EMPTY = 2, ALNUM_FIRST = 4, ALNUM_LAST = 8, SLASH_FIRST = 16 };
 
-/* Letters, digits and the bytes of extra. */
-static bool all_in(struct zstr text, const char *extra)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if (!is_alnum(text.data[i]) &&
-		    (text.data[i] == '\0' || !strchr(extra, text.data[i])))
-			return false;
-	return true;
-}
+/* A class by its bytes: those of set; or, without one, all from least on but the refused one.
+ * The empty text is in every class but those of NOT_EMPTY and those with a check. */
+struct rule {
+	const char *name, *set;
+	uint8_t least;
+	char refused;
+	unsigned int form;
+	bool (*check)(struct zstr text); /* instead of all that */
+};
 
-/* Bytes from least on, without DEL; bytes above ASCII too unless ascii. */
-static bool all_above(struct zstr text, uint8_t least, bool ascii)
+size_t text_span(struct zstr text, size_t at, const char *set)
 {
-	for (size_t i = 0; i < text.length; i++) {
-		uint8_t byte = (uint8_t)text.data[i];
+	size_t end = at;
 
-		if (byte < least || byte == 0x7f || (ascii && byte > 0x7f))
-			return false;
-	}
-	return true;
-}
-
-static bool has_byte(struct zstr text, char byte)
-{
-	return text.length > 0 && memchr(text.data, byte, text.length);
-}
-
-static bool hostname_valid(struct zstr text)
-{
-	return text.length == 0 || (all_in(text, ".-") && is_alnum(text.data[0]) &&
-				    is_alnum(text.data[text.length - 1]));
+	while (end < text.length && text.data[end] && strchr(set, text.data[end]))
+		end++;
+	return end - at;
 }
 
 static bool port_valid(struct zstr text)
 {
-	static const char *const protocols[] = {"/tcp", "/udp", "/sctp"};
+	size_t digits = text_span(text, 0, TEXT_DIGITS);
 	unsigned int port = 0;
-	size_t digits = 0;
 
-	while (digits < text.length && digits < 5 && text.data[digits] >= '0' &&
-	       text.data[digits] <= '9')
-		port = port * 10 + (unsigned int)(text.data[digits++] - '0');
 	/* A leading zero would be a second spelling of the same port. */
-	if (digits == 0 || text.data[0] == '0' || port > 65535)
+	if (digits == 0 || digits > 5 || text.data[0] == '0')
 		return false;
+	for (size_t i = 0; i < digits; i++)
+		port = port * 10 + (unsigned int)(text.data[i] - '0');
 	text.data += digits;
 	text.length -= digits;
-	for (size_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++)
-		if (zstr_equal(text, protocols[i]))
-			return true;
-	return false;
+	return port <= 65535 &&
+	       (zstr_equal(text, "/tcp") || zstr_equal(text, "/udp") || zstr_equal(text, "/sctp"));
+}
+
+static bool image_valid(struct zstr text)
+{
+	struct imageref image;
+
+	return imageref_parse(text, &image) == 0;
+}
+
+static const struct rule rules[TEXT_CLASS_COUNT] = {
+	[TEXT_TOKEN] = {.name = "token", .set = TEXT_ALNUM "._:@/+=-"},
+	[TEXT_UTF8] = {.name = "UTF-8 text", .least = 1, .form = UTF8},
+	[TEXT_ENV_KEY] = {.name = "environment name",
+			  .least = 1,
+			  .refused = '=',
+			  .form = UTF8 | NOT_EMPTY},
+	[TEXT_LABEL_KEY] = {.name = "label name",
+			    .least = ' ',
+			    .refused = 0x7f,
+			    .form = UTF8 | NOT_EMPTY},
+	[TEXT_IMAGE] = {.name = "image reference", .check = image_valid},
+	[TEXT_HOSTNAME] = {.name = "host name",
+			   .set = TEXT_ALNUM ".-",
+			   .form = ALNUM_FIRST | ALNUM_LAST},
+	[TEXT_ABS_PATH] = {.name = "absolute path",
+			   .least = ' ',
+			   .refused = 0x7f,
+			   .form = UTF8 | SLASH_FIRST},
+	[TEXT_NAME] = {.name = "name", .set = TEXT_ALNUM "_.-", .form = ALNUM_FIRST},
+	[TEXT_PORT] = {.name = "port", .check = port_valid},
+	[TEXT_PRINTABLE] = {.name = "printable text",
+			    .set = TEXT_ALNUM " !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"},
+};
+
+const char *text_class_name(enum text_class class)
+{
+	return (size_t) class < TEXT_CLASS_COUNT ? rules[class].name : "?";
+}
+
+static bool bytes_valid(const struct rule *rule, struct zstr text)
+{
+	if (rule->set)
+		return text_span(text, 0, rule->set) == text.length;
+	for (size_t i = 0; i < text.length; i++)
+		if ((uint8_t)text.data[i] < rule->least || text.data[i] == rule->refused)
+			return false;
+	return true;
 }
 
 bool text_valid(enum text_class class, struct zstr text)
 {
-	struct imageref image;
+	const struct rule *rule = (size_t) class < TEXT_CLASS_COUNT ? &rules[class] : NULL;
 
-	switch (class) {
-	case TEXT_TOKEN:
-		return all_in(text, "._:@/+=-");
-	case TEXT_UTF8:
-		return text_utf8_valid(text) && !has_byte(text, '\0');
-	case TEXT_ENV_KEY:
-		return text.length > 0 && text_utf8_valid(text) && !has_byte(text, '\0') &&
-		       !has_byte(text, '=');
-	case TEXT_LABEL_KEY:
-		return text.length > 0 && text_utf8_valid(text) && all_above(text, ' ', false);
-	case TEXT_IMAGE:
-		return imageref_parse(text, &image) == 0;
-	case TEXT_HOSTNAME:
-		return hostname_valid(text);
-	case TEXT_ABS_PATH:
-		return text.length == 0 || (text.data[0] == '/' && text_utf8_valid(text) &&
-					    all_above(text, ' ', false));
-	case TEXT_NAME:
-		return text.length == 0 || (is_alnum(text.data[0]) && all_in(text, "_.-"));
-	case TEXT_PORT:
-		return port_valid(text);
-	case TEXT_PRINTABLE:
-		return all_above(text, ' ', true);
-	case TEXT_CLASS_COUNT:
-		break;
-	}
-	return false;
-}
-
-const char *text_class_name(enum text_class class)
-{
-	static const char *const names[TEXT_CLASS_COUNT] = {
-		[TEXT_TOKEN] = "token",
-		[TEXT_UTF8] = "UTF-8 text",
-		[TEXT_ENV_KEY] = "environment name",
-		[TEXT_LABEL_KEY] = "label name",
-		[TEXT_IMAGE] = "image reference",
-		[TEXT_HOSTNAME] = "host name",
-		[TEXT_ABS_PATH] = "absolute path",
-		[TEXT_NAME] = "name",
-		[TEXT_PORT] = "port",
-		[TEXT_PRINTABLE] = "printable text",
-	};
-
-	return (size_t) class < TEXT_CLASS_COUNT ? names[class] : "?";
+	if (!rule || rule->check)
+		return rule && rule->check(text);
+	if (text.length == 0)
+		return !(rule->form & NOT_EMPTY);
+	if (((rule->form & ALNUM_FIRST) && text_span(text, 0, TEXT_ALNUM) == 0) ||
+	    ((rule->form & ALNUM_LAST) && text_span(text, text.length - 1, TEXT_ALNUM) == 0) ||
+	    ((rule->form & SLASH_FIRST) && text.data[0] != '/'))
+		return false;
+	return bytes_valid(rule, text) && (!(rule->form & UTF8) || text_utf8_valid(text));
 }
 
 size_t text_utf8_next(struct zstr text, size_t at, uint32_t *code)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	uint8_t lead;
-	size_t length;
+	/* By length: the lead byte's fixed bits and their mask, and the least character that needs
+	 * it. */
+	static const struct {
+		uint8_t mask, lead;
+		uint32_t least;
+	} forms[] = {{0x80, 0, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+	size_t more = 0; /* bytes after the first */
 	uint32_t value;
 
 	if (at >= text.length)
 		return 0;
-	lead = (uint8_t)text.data[at];
-	length = lead < 0x80   ? 1
-		 : lead < 0xc0 ? 0
-		 : lead < 0xe0 ? 2
-		 : lead < 0xf0 ? 3
-		 : lead < 0xf8 ? 4
-			       : 0;
-	if (length == 0 || length > text.length - at)
-		return 0;
-	value = length == 1 ? lead : lead & (0x7fU >> length);
-	for (size_t i = 1; i < length; i++) {
-		uint8_t byte = (uint8_t)text.data[at + i];
-
-		if ((byte & 0xc0) != 0x80)
+	while (((uint8_t)text.data[at] & forms[more].mask) != forms[more].lead)
+		if (++more == sizeof(forms) / sizeof(forms[0]))
 			return 0;
-		value = value << 6 | (byte & 0x3f);
+	if (more >= text.length - at)
+		return 0;
+	value = (uint8_t)text.data[at] & (uint8_t)~forms[more].mask;
+	for (size_t i = 1; i <= more; i++) {
+		if (((uint8_t)text.data[at + i] & 0xc0) != 0x80)
+			return 0;
+		value = value << 6 | ((uint8_t)text.data[at + i] & 0x3f);
 	}
 	/* Overlong forms, surrogates and what lies beyond Unicode are not UTF-8. */
-	if (value < least[length] || (value >= 0xd800 && value <= 0xdfff) || value > 0x10ffff)
+	if (value < forms[more].least || (value >= 0xd800 && value <= 0xdfff) || value > 0x10ffff)
 		return 0;
 	*code = value;
-	return length;
+	return more + 1;
 }
 
 bool text_utf8_valid(struct zstr text)
 {
-	size_t at = 0;
+	uint32_t code;
+	size_t length;
 
-	while (at < text.length) {
-		uint32_t code;
-		size_t length = text_utf8_next(text, at, &code);
-
+	for (size_t at = 0; at < text.length; at += length) {
+		length = text_utf8_next(text, at, &code);
 		if (length == 0)
 			return false;
-		at += length;
 	}
 	return true;
-}
-
-static int hex_value(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (digit >= 'a' && digit <= 'f')
-		return digit - 'a' + 10;
-	if (digit >= 'A' && digit <= 'F')
-		return digit - 'A' + 10;
-	return -1;
 }
 
 /* A dash stands before the bytes 4, 6, 8 and 10 of a UUID. */
@@ -185,21 +160,22 @@ static bool dash_before(size_t byte)
 
 int uuid_parse(struct zstr text, uint8_t out[UUID_SIZE])
 {
-	uint8_t uuid[UUID_SIZE];
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF"; /* the value modulo 16 */
+	uint8_t uuid[UUID_SIZE] = {0};
 	size_t at = 0;
 
 	if (text.length != UUID_TEXT_SIZE - 1)
 		return -EINVAL;
-	for (size_t i = 0; i < UUID_SIZE; i++) {
-		int high, low;
+	for (size_t i = 0; i < 2 * UUID_SIZE; i++) {
+		const char *digit;
 
-		if (dash_before(i) && text.data[at++] != '-')
+		if (i % 2 == 0 && dash_before(i / 2) && text.data[at++] != '-')
 			return -EINVAL;
-		high = hex_value(text.data[at++]);
-		low = hex_value(text.data[at++]);
-		if (high < 0 || low < 0)
+		digit = text.data[at] ? strchr(digits, text.data[at]) : NULL;
+		if (!digit)
 			return -EINVAL;
-		uuid[i] = (uint8_t)(high << 4 | low);
+		uuid[i / 2] = (uint8_t)(uuid[i / 2] << 4 | ((digit - digits) & 15));
+		at++;
 	}
 	memcpy(out, uuid, UUID_SIZE);
 	return 0;
@@ -207,13 +183,6 @@ int uuid_parse(struct zstr text, uint8_t out[UUID_SIZE])
 
 void uuid_format(const uint8_t uuid[UUID_SIZE], char out[UUID_TEXT_SIZE])
 {
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < UUID_SIZE; i++) {
-		if (dash_before(i))
-			*out++ = '-';
-		*out++ = digits[uuid[i] >> 4];
-		*out++ = digits[uuid[i] & 15];
-	}
-	*out = '\0';
+	for (size_t i = 0; i < UUID_SIZE; i++)
+		out += snprintf(out, sizeof("-ff"), "%s%02x", dash_before(i) ? "-" : "", uuid[i]);
 }

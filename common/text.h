@@ -10,6 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Sets of bytes for text_span, independent of any locale. */
+#define TEXT_DIGITS "0123456789"
+#define TEXT_LOWER "abcdefghijklmnopqrstuvwxyz"
+#define TEXT_ALNUM TEXT_DIGITS TEXT_LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* How many bytes from position at on are in set; NUL never is. */
+size_t text_span(struct zstr text, size_t at, const char *set);
+
 enum text_class {
 	TEXT_TOKEN,     /* [A-Za-z0-9._:@/+=-]*: request, project and user ids */
 	TEXT_UTF8,      /* valid UTF-8 (RFC 3629), no NUL: arguments, environment values, label values */

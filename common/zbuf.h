@@ -54,7 +54,7 @@ void zput_u64(struct zwriter *writer, uint64_t value);
 void zput_bytes(struct zwriter *writer, const void *data, size_t length);
 void zput_str(struct zwriter *writer, struct zstr string);
 void zput_blob(struct zwriter *writer, struct zstr blob);
-void zput_cstr(struct zwriter *writer, const char *string);
+#define zput_cstr(writer, string) zput_str((writer), zstr_from(string))
 
 /* Borrows a C string (NULL reads as empty). */
 struct zstr zstr_from(const char *string);

@@ -8,23 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(struct zerr *err, int code, const char *format, va_list arguments)
-	__attribute__((format(printf, 3, 0)));
-
-static void fill(struct zerr *err, int code, const char *format, va_list arguments)
-{
-	err->code = code;
-	if (vsnprintf(err->msg, sizeof(err->msg), format, arguments) < 0)
-		err->msg[0] = '\0';
-}
-
 int zerr_set(struct zerr *err, int code, const char *format, ...)
 {
-	if (err) {
-		va_list arguments;
+	va_list arguments;
 
+	if (err) {
+		err->code = code;
 		va_start(arguments, format);
-		fill(err, code, format, arguments);
+		(void)vsnprintf(err->msg, sizeof(err->msg), format,
+				arguments); /* cut if too long */
 		va_end(arguments);
 	}
 	return code;
@@ -32,20 +24,18 @@ int zerr_set(struct zerr *err, int code, const char *format, ...)
 
 int zerr_errno(struct zerr *err, int code, const char *format, ...)
 {
-	if (err) {
-		va_list arguments;
-		const char *text = strerrordesc_np(-code);
-		size_t used;
+	const char *text = strerrordesc_np(-code);
+	va_list arguments;
+	size_t used;
 
+	if (err) {
+		err->code = code;
 		va_start(arguments, format);
-		fill(err, code, format, arguments);
+		(void)vsnprintf(err->msg, sizeof(err->msg), format, arguments);
 		va_end(arguments);
 		used = strlen(err->msg);
-		if (text)
-			(void)snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", text);
-		else
-			(void)snprintf(err->msg + used, sizeof(err->msg) - used, ": error %d",
-				       -code);
+		(void)snprintf(err->msg + used, sizeof(err->msg) - used, ": %s",
+			       text ? text : "unknown error");
 	}
 	return code;
 }

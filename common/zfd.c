@@ -28,10 +28,7 @@ void zfd_closep(int *fd)
 
 void zfd_freep(void *pointer)
 {
-	void *memory;
-
-	memcpy(&memory, pointer, sizeof(memory));
-	free(memory);
+	free(*(void **)pointer);
 }
 
 void zfd_fclosep(FILE **file)
@@ -80,13 +77,11 @@ ssize_t zfd_read_all(int fd, void *buffer, size_t size)
 	for (;;) {
 		uint8_t beyond;
 		bool full = used == size;
-		ssize_t got =
-			ZFD_RETRY(read(fd, full ? &beyond : at + used, full ? 1 : size - used));
+		void *to = full ? &beyond : at + used;
+		ssize_t got = ZFD_RETRY(read(fd, to, full ? 1 : size - used));
 
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			return (ssize_t)used;
+		if (got <= 0)
+			return got < 0 ? -errno : (ssize_t)used;
 		if (full)
 			return -EFBIG;
 		used += (size_t)got;
@@ -114,18 +109,15 @@ ssize_t zfd_check_sealed(int fd, size_t max)
 	struct stat status;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (seals < 0)
+	if (seals < 0 || fstat(fd, &status) < 0)
 		return -errno;
 	if ((seals & ALL_SEALS) != ALL_SEALS)
 		return -EPERM;
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	if ((uint64_t)status.st_size > max)
-		return -EFBIG;
-	return (ssize_t)status.st_size;
+	return (uint64_t)status.st_size > max ? -EFBIG : (ssize_t)status.st_size;
 }
 
-int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count, int flags)
+int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count,
+	     int flags)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(ZFD_PACKET_FDS_MAX * sizeof(int))] = {0};
 	struct cmsghdr header = {.cmsg_level = SOL_SOCKET,
@@ -153,7 +145,7 @@ void zfd_packet_close(struct zfd_packet *packet)
 	packet->fd_count = 0;
 }
 
-/* Takes over what one control message holds; false when it has more descriptors than there is room. */
+/* Takes over what one control message holds; false when it holds more than there is room for. */
 static bool take_control(struct zfd_packet *packet, struct cmsghdr *header)
 {
 	const uint8_t *data = CMSG_DATA(header);
@@ -167,7 +159,8 @@ static bool take_control(struct zfd_packet *packet, struct cmsghdr *header)
 		packet->peer_uid = credentials.uid;
 		packet->peer_pid = credentials.pid;
 	}
-	for (; header->cmsg_type == SCM_RIGHTS && left >= sizeof(fd); left -= sizeof(fd), data += sizeof(fd)) {
+	for (; header->cmsg_type == SCM_RIGHTS && left >= sizeof(fd);
+	     left -= sizeof(fd), data += sizeof(fd)) {
 		memcpy(&fd, data, sizeof(fd));
 		room = packet->fd_count < ZFD_PACKET_FDS_MAX;
 		if (room)
@@ -199,14 +192,15 @@ int zfd_receive(int socket, struct zfd_packet *packet, int flags)
 	if (length < 0)
 		return -errno;
 	whole = !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
-	for (struct cmsghdr *next = CMSG_FIRSTHDR(&message); next; next = CMSG_NXTHDR(&message, next))
+	for (struct cmsghdr *next = CMSG_FIRSTHDR(&message); next;
+	     next = CMSG_NXTHDR(&message, next))
 		whole = take_control(packet, next) && whole;
 	if (!whole) {
 		zfd_packet_close(packet);
 		return -EMSGSIZE;
 	}
 	packet->length = (size_t)length;
-	/* An empty packet is not the end of the stream: only packets carry descriptors and credentials. */
+	/* Not the end of the stream but an empty packet, if it came with control data. */
 	return length > 0 || packet->fd_count > 0 || packet->peer_pid != -1;
 }
 

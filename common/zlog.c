@@ -44,84 +44,60 @@ void zlog_request(const char *request_id)
 	setup.request_id[used] = '\0';
 }
 
-/* The civil date of a day count since 1970-01-01, by counting 400-year eras from 0000-03-01. */
-static void civil_date(int64_t days, int *year, int *month, int *day)
+void zlog_utc(uint64_t seconds, char out[ZLOG_UTC_SIZE])
 {
-	int64_t shifted = days + 719468;
-	int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-	int64_t of_era = shifted - era * 146097;
-	int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-	int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-	int64_t shifted_month = (5 * of_year + 2) / 153; /* 0 = March */
+	/* Eras of 400 years are equal (146097 days); a year from March on has its leap day last. */
+	uint64_t days = seconds / 86400 + 719468, of_era = days % 146097;
+	uint64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	uint64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+	uint64_t month = (5 * of_year + 2) / 153; /* 0 = March */
+	unsigned int day = (unsigned int)(of_year - (153 * month + 2) / 5 + 1);
+	unsigned int of_day = (unsigned int)(seconds % 86400);
 
-	*day = (int)(of_year - (153 * shifted_month + 2) / 5 + 1);
-	*month = (int)(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
-	*year = (int)(year_of_era + era * 400 + (*month <= 2));
+	year += days / 146097 * 400 + (month >= 10);
+	(void)snprintf(out, ZLOG_UTC_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u",
+		       (unsigned int)year % 10000, (unsigned int)(month + 2) % 12 + 1, day,
+		       of_day / 3600, of_day / 60 % 60, of_day % 60);
 }
 
-void zlog_utc(int64_t seconds, char out[ZLOG_UTC_SIZE])
-{
-	int64_t days = seconds / 86400, rest = seconds % 86400;
-	int year, month, day;
-
-	if (rest < 0) {
-		rest += 86400;
-		days--;
-	}
-	civil_date(days, &year, &month, &day);
-	(void)snprintf(out, ZLOG_UTC_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d", year, month, day,
-		       (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
-}
-
-/* All that stands before the text; its length. */
+/* All that stands before the text; its length.  Every part is bounded: it is far below a line. */
 static size_t write_head(enum zlog_level level, char *line, size_t size)
 {
 	static const char *const levels[] = {"error", "warning", "info", "debug"};
+	const char *form = setup.json
+				   ? "{\"ts\":\"%s.%06ldZ\",\"level\":\"%s\",\"program\":\"%.32s\","
+				     "\"pid\":%d,\"process\":\"%.32s\"%s%s%s,\"text\":\""
+				   : "%s.%06ldZ %s %.32s[%d] %.32s:%s%s%s ";
+	const char *name = setup.json ? ",\"request_id\":\"" : " request_id=";
+	bool has_id = setup.request_id[0] != '\0';
 	struct timespec now = {0};
 	char utc[ZLOG_UTC_SIZE];
-	int used;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail: the clock always exists */
-	zlog_utc(now.tv_sec, utc);
-	if (setup.json)
-		used = snprintf(
-			line, size,
-			"{\"ts\":\"%s.%06ldZ\",\"level\":\"%s\",\"program\":\"%s\",\"pid\":%d,"
-			"\"process\":\"%s\",\"request_id\":\"%s\",\"text\":\"",
-			utc, now.tv_nsec / 1000, levels[level], program_invocation_short_name,
-			setup.pid, setup.process, setup.request_id);
-	else
-		used = snprintf(line, size, "%s.%06ldZ %s %s[%d] %s: %s%s%s", utc,
-				now.tv_nsec / 1000, levels[level], program_invocation_short_name,
-				setup.pid, setup.process, setup.request_id[0] ? "request_id=" : "",
-				setup.request_id, setup.request_id[0] ? " " : "");
-	return used < 0 ? 0 : (size_t)used < size ? (size_t)used : size - 1;
+	zlog_utc((uint64_t)now.tv_sec, utc);
+	return (size_t)snprintf(line, size, form, utc, now.tv_nsec / 1000, levels[level],
+				program_invocation_short_name, setup.pid, setup.process,
+				has_id ? name : "", setup.request_id,
+				has_id && setup.json ? "\"" : "");
 }
 
 void zlog(enum zlog_level level, const char *format, ...)
 {
-	char line[LINE_MAX_BYTES], text[TEXT_MAX_BYTES];
+	char line[LINE_MAX_BYTES], text[TEXT_MAX_BYTES] = "";
 	const char *tail = setup.json ? "\"}\n" : "\n";
+	size_t room = sizeof(line) - strlen("...") - strlen(tail) - 1, used;
 	int saved = errno;
 	va_list arguments;
-	size_t used, room;
 	bool cut;
-	int length;
 
 	if (level > setup.highest)
 		return;
 	va_start(arguments, format);
-	length = vsnprintf(text, sizeof(text), format, arguments);
+	cut = (size_t)vsnprintf(text, sizeof(text), format, arguments) >= sizeof(text);
 	va_end(arguments);
-	if (length < 0)
-		length = snprintf(text, sizeof(text), "(%s)", format);
-	cut = (size_t)length >= sizeof(text);
-	room = sizeof(line) - strlen("...") - strlen(tail);
 	used = write_head(level, line, room);
-	if (!jsonw_escape(zstr_from(text), line, room, &used))
-		cut = true;
+	cut |= !jsonw_escape(zstr_from(text), line, room, &used);
 	used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", cut ? "..." : "", tail);
-	/* Nobody is left to be told that the log cannot be written. */
-	(void)!ZFD_RETRY(write(STDERR_FILENO, line, used < sizeof(line) ? used : sizeof(line)));
+	(void)!ZFD_RETRY(write(STDERR_FILENO, line, used)); /* nobody is left to be told */
 	errno = saved;
 }

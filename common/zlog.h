@@ -24,6 +24,7 @@ void zlog(enum zlog_level level, const char *format, ...) __attribute__((format(
 #define zlog_info(...) zlog(ZLOG_INFO, __VA_ARGS__)
 #define zlog_debug(...) zlog(ZLOG_DEBUG, __VA_ARGS__)
 
-/* The second as "2026-12-01T02:32:43", terminated; for the years 0000 to 9999.  Reads no time zone. */
+/* The second as "2026-12-01T02:32:43", terminated; seconds since 1970, up to the year 9999.
+ * Reads no time zone. */
 #define ZLOG_UTC_SIZE 20
-void zlog_utc(int64_t seconds, char out[ZLOG_UTC_SIZE]);
+void zlog_utc(uint64_t seconds, char out[ZLOG_UTC_SIZE]);
