@@ -64,10 +64,6 @@ void zlog_utc(uint64_t seconds, char out[ZLOG_UTC_SIZE])
 static size_t write_head(enum zlog_level level, char *line, size_t size)
 {
 	static const char *const levels[] = {"error", "warning", "info", "debug"};
-	const char *form = setup.json
-				   ? "{\"ts\":\"%s.%06ldZ\",\"level\":\"%s\",\"program\":\"%.32s\","
-				     "\"pid\":%d,\"process\":\"%.32s\"%s%s%s,\"text\":\""
-				   : "%s.%06ldZ %s %.32s[%d] %.32s:%s%s%s ";
 	const char *name = setup.json ? ",\"request_id\":\"" : " request_id=";
 	bool has_id = setup.request_id[0] != '\0';
 	struct timespec now = {0};
@@ -75,10 +71,14 @@ static size_t write_head(enum zlog_level level, char *line, size_t size)
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail: the clock always exists */
 	zlog_utc((uint64_t)now.tv_sec, utc);
-	return (size_t)snprintf(line, size, form, utc, now.tv_nsec / 1000, levels[level],
-				program_invocation_short_name, setup.pid, setup.process,
-				has_id ? name : "", setup.request_id,
-				has_id && setup.json ? "\"" : "");
+	return (size_t)snprintf(
+		line, size,
+		setup.json ? "{\"ts\":\"%s.%06ldZ\",\"level\":\"%s\",\"program\":\"%.32s\","
+			     "\"pid\":%d,\"process\":\"%.32s\"%s%s%s,\"text\":\""
+			   : "%s.%06ldZ %s %.32s[%d] %.32s:%s%s%s ",
+		utc, now.tv_nsec / 1000, levels[level], program_invocation_short_name, setup.pid,
+		setup.process, has_id ? name : "", setup.request_id,
+		has_id && setup.json ? "\"" : "");
 }
 
 void zlog(enum zlog_level level, const char *format, ...)
