@@ -60,7 +60,8 @@
 
 enum container_column {
 #define CONTAINER_ENUM(name, ...) CONTAINER_##name,
-	CONTAINER_COLUMNS(CONTAINER_ENUM, CONTAINER_ENUM, CONTAINER_ENUM, CONTAINER_ENUM, CONTAINER_ENUM)
+	CONTAINER_COLUMNS(CONTAINER_ENUM, CONTAINER_ENUM, CONTAINER_ENUM, CONTAINER_ENUM,
+			  CONTAINER_ENUM)
 #undef CONTAINER_ENUM
 	CONTAINER_COLUMN_COUNT
 };
@@ -70,7 +71,8 @@ struct container {
 #define CONTAINER_INTEGER(name) int64_t name;
 #define CONTAINER_DOUBLE(name) double name;
 #define CONTAINER_BOOLEAN(name) bool name;
-	CONTAINER_COLUMNS(CONTAINER_TEXT, CONTAINER_TEXT, CONTAINER_INTEGER, CONTAINER_DOUBLE, CONTAINER_BOOLEAN)
+	CONTAINER_COLUMNS(CONTAINER_TEXT, CONTAINER_TEXT, CONTAINER_INTEGER, CONTAINER_DOUBLE,
+			  CONTAINER_BOOLEAN)
 #undef CONTAINER_TEXT
 #undef CONTAINER_INTEGER
 #undef CONTAINER_DOUBLE
@@ -83,8 +85,8 @@ struct container {
 #define CONTAINER_HAS(row, column) (((row)->set & CONTAINER_BIT(CONTAINER_##column)) != 0)
 
 void container_clear(struct container *row);
-/* Replaces a text column by a copy (NULL = SQL NULL), cut to its limit at a UTF-8 boundary, and marks it
- * changed when it differs.  0 or -ENOMEM. */
+/* Replaces a text column by a copy (NULL = SQL NULL), cut to its limit at a UTF-8 boundary, what is
+ * not UTF-8 as '?', and marks it changed when it differs.  0 or -ENOMEM. */
 int container_set_text(struct container *row, enum container_column column, const char *value);
 /* "" for NULL. */
 const char *container_text(const struct container *row, enum container_column column);
