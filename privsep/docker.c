@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The docker domain: its handlers, one a row of requests.def, and the site
+ * policy's word on them.  Runs in keelson-launch's docker helper and in the
+ * servers that it forks: uid keelson-docker, no capabilities; the right to open
+ * the engine's socket is all they have.
+ *
+ * A container is addressed only as zun-<uuid>, a name made here, and only when
+ * it is ours (is_ours).
+ */
+#include "privsep/docker.h"
+#include "common/zfd.h"
+#include "privsep/docker_create.h"
+#include "privsep/docker_engine.h"
+#include "privsep/helper.h"
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Names of Keelson's containers and of those of a zun-compute before it; no other is ever listed.
+ */
+#define OUR_NAMES "{\"name\":[\"^/zun-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$\"]}"
+/* Where the list begins in the answer to is_ours: at once, or after the size of its first chunk. */
+#define LIST_START_MAX 10
+/* The engine's default name of what has neither tag nor digest; without it all tags would be
+ * fetched. */
+#define DEFAULT_TAG "latest"
+
+/* Every row that asks the engine has this answer (tests/unit/docker compares them). */
+typedef struct ans_docker_engine_info engine_answer;
+
+/* The memory of a server: no request allocates, and a page costs nothing until a request needs it.
+ */
+static struct {
+	struct engine_call call;
+	struct engine_reply reply;
+	struct create_buffer create;
+} server;
+
+struct job {
+	struct helper *helper;
+	struct docker_shared *shared;
+	void *answer;
+	struct helper_result *result;
+};
+
+/* Defines the handler of a row: what follows it is the body, with the job and the request. */
+#define HANDLER(name)                                                                              \
+	static void name(const struct job *job, const struct req_docker_##name *request);          \
+	static void do_##name(struct helper *helper, const void *request, void *answer,            \
+			      struct helper_result *result)                                        \
+	{                                                                                          \
+		server.call.deadline_ms = zfd_now_ms() + helper->wait_ms;                          \
+		server.call.body.length = 0;                                                       \
+		name(&(struct job){helper, helper->shared, answer, result}, request);              \
+	}                                                                                          \
+	static void name(const struct job *job, const struct req_docker_##name *request)
+
+/* The handler of a row that is about a container and asks for nothing but that. */
+#define CONTAINER_HANDLER(name, method, rest)                                                      \
+	HANDLER(container_##name)                                                                  \
+	{                                                                                          \
+		on_container(job, request->api_minor, request->uuid, method, rest);                \
+	}
+
+struct docker_shared *docker_shared_new(const char *socket_path)
+{
+	struct docker_shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		return NULL;
+	if (zstr_copy(zstr_from(socket_path), shared->socket_path, sizeof(shared->socket_path)) <
+	    0) {
+		(void)munmap(shared, sizeof(*shared)); /* nothing else can be done about it */
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return shared;
+}
+
+static void relay(struct helper *helper)
+{
+	engine_relay(helper->engine, helper->pipe_write, engine_left(&server.reply),
+		     helper->wait_ms);
+	zfd_closep(&helper->engine);
+	zfd_closep(&helper->pipe_write);
+}
+
+static void refuse(const struct job *job, enum proto_status status)
+{
+	static const char *const rules[PROTO_STATUS_COUNT] = {
+		[PROTO_NOT_OURS] = "not_ours",
+		[PROTO_NO_ENGINE] = "engine_unreachable",
+		[PROTO_ENGINE_TIMEOUT] = "engine_silent",
+		[PROTO_ENGINE_BROKEN] = "engine_answer",
+		[PROTO_LIMIT] = "helper_limit",
+	};
+
+	job->result->status = status;
+	job->result->rule = rules[status];
+}
+
+/* Sends server.call and fills server.reply.  The engine's status; 0 when there is none: then
+ * refused. */
+static unsigned ask(const struct job *job)
+{
+	enum proto_status status =
+		engine_ask(&server.call, job->shared->socket_path, &server.reply);
+
+	if (status == PROTO_OK)
+		return server.reply.head.status;
+	refuse(job, status);
+	return 0;
+}
+
+/* Makes server.reply the answer, the rest of a long body through a pipe. */
+static void hand_over(const struct job *job)
+{
+	engine_answer *answer = job->answer;
+	int ends[2];
+
+	if (server.reply.connection >= 0) {
+		if (pipe2(ends, O_CLOEXEC) < 0) {
+			zfd_closep(&server.reply.connection);
+			refuse(job, PROTO_LIMIT);
+			return;
+		}
+		job->helper->engine = server.reply.connection;
+		job->helper->pipe_write = ends[1];
+		job->result->fd = ends[0];
+		job->result->after = relay;
+		answer->body_continues = 1;
+	}
+	answer->http_status = server.reply.head.status;
+	answer->framing = (uint8_t)server.reply.head.framing;
+	answer->content_length = server.reply.head.content_length;
+	answer->body = server.reply.body;
+}
+
+/* Sends server.call and makes what the engine says the answer.  Its status, or 0. */
+static unsigned pass_on(const struct job *job)
+{
+	unsigned status = ask(job);
+
+	if (status != 0)
+		hand_over(job);
+	return status;
+}
+
+/* 1 when a body is a list with elements, 0 when it is one without, -1 when it is none. */
+static int list_filled(struct zstr body)
+{
+	for (size_t i = 0; i < LIST_START_MAX && i + 1 < body.length; i++) {
+		if (body.data[i] == '[')
+			return body.data[i + 1] == '{' ? 1 : body.data[i + 1] == ']' ? 0 : -1;
+	}
+	return -1;
+}
+
+/*
+ * Whether the engine has a container zun-<uuid> (labelled: with our label and that
+ * uuid): 1 or 0.  -1: that cannot be known, and the answer is given; in the
+ * engine's own words if it said why (it does not speak that API version, it failed).
+ */
+static int exists(const struct job *job, unsigned api_minor, const char *uuid, bool labelled)
+{
+	char filters[160], escaped[ENGINE_ESCAPED_MAX];
+	unsigned status;
+	int found;
+
+	(void)snprintf(filters, sizeof(filters), "{\"name\":[\"^/zun-%s$\"]%s%s%s}", uuid,
+		       labelled ? ",\"label\":[\"" KEELSON_LABEL_UUID "=" : "",
+		       labelled ? uuid : "", labelled ? "\"]" : "");
+	engine_request(&server.call, "GET /v1.%u/containers/json?all=1&filters=%s", api_minor,
+		       engine_escape(zstr_from(filters), "", escaped));
+	status = ask(job);
+	if (status == 400 || status >= 500)
+		hand_over(job);
+	if (status == 0 || status == 400 || status >= 500)
+		return -1;
+	zfd_closep(&server.reply.connection);
+	found = status == 200 ? list_filled(server.reply.body) : -1;
+	if (found < 0)
+		refuse(job, PROTO_ENGINE_BROKEN);
+	return found;
+}
+
+/*
+ * True when a request for zun-<uuid> may go on: the container is ours, or there is
+ * none of that name, which the engine shall say itself.  False: the answer is given.
+ */
+static bool is_ours(const struct job *job, unsigned api_minor, const uint8_t uuid[UUID_SIZE],
+		    const char *text)
+{
+	bool labelled = !job->helper->site->adopt_unlabelled;
+	int found;
+
+	if (docker_owned(&job->shared->owned, OWNED_CHECK, uuid))
+		return true;
+	found = exists(job, api_minor, text, labelled);
+	if (found > 0)
+		(void)docker_owned(&job->shared->owned, OWNED_ADD, uuid);
+	if (found != 0 || !labelled)
+		return found >= 0;
+	/* Without our label: nobody's, or somebody else's. */
+	found = exists(job, api_minor, text, false);
+	if (found > 0)
+		refuse(job, PROTO_NOT_OURS);
+	return found == 0;
+}
+
+/* Sends "<method> /v1.N/containers/zun-<uuid><rest>" if that container may be touched. */
+static void on_container(const struct job *job, unsigned api_minor, const uint8_t uuid[UUID_SIZE],
+			 const char *method, const char *rest)
+{
+	char text[UUID_TEXT_SIZE];
+
+	uuid_format(uuid, text);
+	if (!is_ours(job, api_minor, uuid, text))
+		return;
+	engine_request(&server.call, "%s /v1.%u/containers/zun-%s%s", method, api_minor, text,
+		       rest);
+	/* Gone: from now on the name may be somebody else's. */
+	if (pass_on(job) == 404)
+		(void)docker_owned(&job->shared->owned, OWNED_DROP, uuid);
+}
+
+/* **Caller may be hostile:** it gets back what it sent, at most what the table allows. */
+HANDLER(noop)
+{
+	struct ans_docker_noop *answer = job->answer;
+
+	answer->payload = request->payload;
+}
+
+/* **Caller may be hostile:** it chooses nothing but the deadline, and learns the engine's version.
+ */
+HANDLER(engine_version)
+{
+	(void)request;
+	engine_request(&server.call, "GET /version");
+	(void)pass_on(job);
+}
+
+/*
+ * **Caller may be hostile:** it chooses nothing but the API version, and learns what the
+ * engine says of the node; the manager's inventory needs that.
+ */
+HANDLER(engine_info)
+{
+	engine_request(&server.call, "GET /v1.%u/info", request->api_minor);
+	(void)pass_on(job);
+}
+
+/*
+ * **Caller may be hostile:** the filter is constant, so that containers of others do not
+ * show.  Those that an earlier zun-compute made do (the same names, no label): rows are
+ * compared with them, but they cannot be touched unless the policy adopts them.
+ */
+HANDLER(container_list)
+{
+	char escaped[ENGINE_ESCAPED_MAX];
+
+	engine_request(&server.call,
+		       "GET /v1.%u/containers/json?limit=-1&all=1&size=0&trunc_cmd=0&filters=%s",
+		       request->api_minor, engine_escape(zstr_from(OUR_NAMES), "", escaped));
+	(void)pass_on(job);
+}
+
+/*
+ * **Caller may be hostile:** name, label, every member of the body and every ceiling are
+ * set here or were judged (docker_create_judge).  It can still run any program of an
+ * allowed image within the ceilings and without a network: that is what it is for.  A
+ * name that is taken yields the engine's 409, whosever it is.
+ */
+HANDLER(container_create)
+{
+	char text[UUID_TEXT_SIZE];
+
+	uuid_format(request->uuid, text);
+	if (docker_create_json(job->helper->site, request, &server.create, &server.call.body) < 0) {
+		refuse(job, PROTO_LIMIT);
+		return;
+	}
+	engine_request(&server.call, "POST /v1.%u/containers/create?name=zun-%s",
+		       request->api_minor, text);
+	if (pass_on(job) == 201)
+		(void)docker_owned(&job->shared->owned, OWNED_ADD, request->uuid);
+}
+
+/*
+ * **Caller may be hostile:** it reads a container of ours only (is_ours), and of that
+ * what it gave itself.
+ */
+CONTAINER_HANDLER(inspect, "GET", "/json")
+
+/*
+ * **Caller may be hostile:** it starts a container of ours only (is_ours), as it was
+ * judged when it was made: there is no body that could add to it now.
+ */
+CONTAINER_HANDLER(start, "POST", "/start")
+
+/*
+ * **Caller may be hostile:** it stops a container of ours only (is_ours).  The grace is a
+ * bounded number, and holds up the caller's own channel only.
+ */
+HANDLER(container_stop)
+{
+	char rest[24] = "/stop";
+
+	if (request->has_grace) {
+		(void)snprintf(rest, sizeof(rest), "/stop?t=%" PRIu32, request->grace_s);
+		server.call.deadline_ms += request->grace_s * UINT64_C(1000);
+	}
+	on_container(job, request->api_minor, request->uuid, "POST", rest);
+}
+
+/* **Caller may be hostile:** as for stop; what starts again is what was judged. */
+HANDLER(container_restart)
+{
+	char rest[24];
+
+	(void)snprintf(rest, sizeof(rest), "/restart?t=%" PRIu32, request->grace_s);
+	server.call.deadline_ms += request->grace_s * UINT64_C(1000);
+	on_container(job, request->api_minor, request->uuid, "POST", rest);
+}
+
+/*
+ * **Caller may be hostile:** it signals the first process of a container of ours only
+ * (is_ours), by a number up to 64.
+ */
+HANDLER(container_kill)
+{
+	char rest[24] = "/kill";
+
+	if (request->signal != 0)
+		(void)snprintf(rest, sizeof(rest), "/kill?signal=%u", request->signal);
+	on_container(job, request->api_minor, request->uuid, "POST", rest);
+}
+
+/* **Caller may be hostile:** it freezes a container of ours only (is_ours). */
+CONTAINER_HANDLER(pause, "POST", "/pause")
+
+/* **Caller may be hostile:** it thaws a container of ours only (is_ours). */
+CONTAINER_HANDLER(unpause, "POST", "/unpause")
+
+/*
+ * **Caller may be hostile:** it removes a container of ours only (is_ours), never its
+ * volumes or links.  Should it still be there, the next request asks whose it is.
+ */
+HANDLER(container_delete)
+{
+	on_container(job, request->api_minor, request->uuid, "DELETE",
+		     request->force ? "?v=False&link=False&force=True"
+				    : "?v=False&link=False&force=False");
+	(void)docker_owned(&job->shared->owned, OWNED_DROP, request->uuid);
+}
+
+/*
+ * **Caller may be hostile:** the reference has passed the grammar (TEXT_IMAGE), so it has
+ * no "..", '?' or '%'; all but its own separators is escaped besides.  It can read what
+ * the engine knows of any image of the node.
+ */
+HANDLER(image_inspect)
+{
+	char escaped[ENGINE_ESCAPED_MAX];
+
+	engine_request(&server.call, "GET /v1.%u/images/%s/json", request->api_minor,
+		       engine_escape(request->image, "/:@", escaped));
+	(void)pass_on(job);
+}
+
+/*
+ * **Caller may be hostile:** the registry was judged (docker_image_judge).  It can fill
+ * the disk with images of allowed registries.  A digest is kept (K31); a tag beside it
+ * says nothing more.
+ */
+HANDLER(image_pull)
+{
+	char repository[ENGINE_ESCAPED_MAX], version[ENGINE_ESCAPED_MAX];
+	struct imageref reference;
+	bool digest;
+
+	if (imageref_parse(request->image, &reference) < 0) {
+		refuse(job, PROTO_LIMIT);
+		return;
+	}
+	digest = reference.digest.length > 0;
+	if (reference.tag.length == 0)
+		reference.tag = zstr_from(DEFAULT_TAG);
+	engine_request(&server.call, "POST /v1.%u/images/create?fromImage=%s%s%s",
+		       request->api_minor, engine_escape(reference.repository, "", repository),
+		       digest ? "%40" : "&tag=",
+		       engine_escape(digest ? reference.digest : reference.tag, "", version));
+	(void)pass_on(job);
+}
+
+static const char *judge(const struct helper *helper, const struct proto_row *row,
+			 const void *request)
+{
+	const struct req_docker_image_pull *pull = request;
+
+	if (row->number == PRIV_docker_container_create)
+		return docker_create_judge(helper->site, request);
+	return row->number == PRIV_docker_image_pull ? docker_image_judge(helper->site, pull->image)
+						     : NULL;
+}
+
+/* A uuid names a container; what has none but an image is about that. */
+static void subject(const struct proto_row *row, const void *request, struct audit_entry *entry)
+{
+	const struct proto_field *uuid = proto_field_find(row->fields, row->field_count, "uuid");
+	const struct proto_field *image = proto_field_find(row->fields, row->field_count, "image");
+	const uint8_t *fields = request;
+	struct zstr reference;
+
+	if (uuid != NULL) {
+		entry->object_type = "container";
+		uuid_format(fields + uuid->offset, entry->object_id);
+	} else if (image != NULL) {
+		entry->object_type = "image";
+		memcpy(&reference, fields + image->offset, sizeof(reference));
+		(void)zstr_copy(reference, entry->object_id,
+				sizeof(entry->object_id)); /* fits: 511 bytes */
+	}
+}
+
+/* The loop itself serves the rows that every domain has. */
+#define do_hello	NULL
+#define do_open_channel NULL
+
+/* A row without a handler does not compile. */
+static helper_handler *const handlers[] = {
+#define REQUEST(domain, name, ...) do_##name,
+#include "privsep/requests.def"
+};
+
+const struct helper_domain docker_domain = {
+	.domain = PROTO_DOCKER,
+	.name = "docker",
+	.handlers = handlers,
+	.subject = subject,
+	.judge = judge,
+};
