@@ -114,8 +114,11 @@ static int receive_answer(struct priv_channel *channel, struct exchange *exchang
 	return 0;
 }
 
-static const struct proto_field rule_field = {
-	.name = "rule", .type = PROTO_F_STR, .class = TEXT_PRINTABLE, .max = PROTO_RULE_MAX};
+static const struct proto_field rule_field = {.name = "rule",
+					      .type = PROTO_F_STR,
+					      .class = TEXT_PRINTABLE,
+					      .max = PROTO_RULE_MAX,
+					      .items = 1};
 
 /* 0 or the status of an answer that is not OK; a negative errno when its payload breaks the table.
  */

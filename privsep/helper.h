@@ -10,6 +10,7 @@
 #include "privsep/proto.h"
 
 struct helper;
+struct sandbox_board;
 
 /* What a handler gives back; the loop encodes and sends it.  answer is zeroed by the loop. */
 struct helper_result {
@@ -38,21 +39,32 @@ struct helper {
 	const struct helper_domain *domain;
 	const struct site_policy *site;
 	struct audit *audit;
-	int channel;
+	int channel;  /* made by helper_channel */
+	int signals;  /* signalfd for TERM and CHLD, both blocked; -1 = none */
+	bool first;   /* this is the domain's first process: it may fork servers */
 	void *shared; /* the domain's shared pages */
+	struct sandbox_board *board; /* or NULL */
 	/* private to helper.c and the domain */
 	unsigned phase;
 	uint32_t sequence;
 	uint64_t used[8];  /* bit n: row n was used (ONCE) */
 	pid_t peer_pid;
-	uid_t peer_uid;
+	size_t servers;
 	int pipe_write;    /* write end for after(), -1 */
 	int engine;        /* engine connection for after(), -1 */
 	uint32_t wait_ms;
 };
 
-/* Serves channel until its end (returns 0) or a protocol surprise (never returns: exits with a
- * HELPER_EXIT_… status).  The sandbox must be closed already. */
+/* The most further channels that a domain serves at a time. */
+#define HELPER_SERVERS_MAX 40
+
+/* A channel: pair[0] is the helper's end, on which each packet shows its sender, pair[1] the
+ * peer's.  Both owned; 0 or a negative errno. */
+int helper_channel(int pair[2]);
+
+/* Serves channel until its end or SIGTERM (returns 0) or a protocol surprise (never returns: exits
+ * with a HELPER_EXIT_… status).  The peer must be of site->broker_uid; the pid of the first packet
+ * is that of all.  The sandbox must be closed already. */
 int helper_serve(struct helper *helper);
 
 enum helper_exit {
@@ -64,7 +76,8 @@ enum helper_exit {
 	HELPER_EXIT_FDS = 84,      /* wrong number or kind of descriptors */
 	HELPER_EXIT_FIELD = 85,    /* a field out of its bound or class, or bytes left over */
 	HELPER_EXIT_PEER = 86,     /* another process or user on the channel */
-	HELPER_EXIT_IO = 87        /* the channel or the audit state failed in a way that cannot be told */
+	HELPER_EXIT_IO = 87,       /* the channel failed, nobody reads it, or an answer cannot be encoded */
+	HELPER_EXIT_SERVER = 88    /* a server of the domain was killed */
 };
 
 extern const struct helper_domain docker_domain;

@@ -44,16 +44,18 @@ enum {
 #include "requests.def"
 };
 
-enum { ROW_REPEAT, ROW_ONCE };
-enum { ROW_QUIET, ROW_AUDIT };
+#define ROW_REPEAT false
+#define ROW_ONCE true
+#define ROW_QUIET false
+#define ROW_AUDIT true
 #define DOMAIN_docker PROTO_DOCKER
 #define KEY(domain, number) ((uint32_t)(domain) << 16 | (uint32_t)(number))
 
 /*
  * Pass 4: the rows.  Each case has the struct of its message as "this", so that
  * the fields can say their offsets.  A number used twice in a domain is a
- * duplicate case, which does not compile; neither do the asserts below let an
- * odd number, or a message that fits no frame, through.
+ * duplicate case, which does not compile; neither do the asserts let an odd
+ * number, or a message that fits no frame, through.
  */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]) - 1) /* without the empty last one */
 #define FIELD(name_, type_, ...) \
@@ -63,7 +65,7 @@ enum { ROW_QUIET, ROW_AUDIT };
 #define U32(name, low, high) FIELD(name, U32, .least = (low), .greatest = (high))
 #define U64(name, low, high) FIELD(name, U64, .least = (low), .greatest = (high))
 #define UUID(name) FIELD(name, UUID, .max = UUID_SIZE)
-#define STR(name, class_, max_) FIELD(name, STR, .class = (class_), .max = (max_))
+#define STR(name, class_, max_) FIELD(name, STR, .class = (class_), .max = (max_), .items = 1)
 #define BYTES(name, max_) FIELD(name, BYTES, .max = (max_))
 #define LIST(name, class_, items_, max_) \
 	FIELD(name, LIST, .class = (class_), .max = (max_), .items = (items_), \
@@ -73,36 +75,31 @@ enum { ROW_QUIET, ROW_AUDIT };
 	      .items = 2 * (pairs_), .count_offset = offsetof(this, name##_count))
 #define REQUEST(domain_, name_, number_, phases_, repeat_, audit_, fds_out_) \
 	case KEY(DOMAIN_##domain_, number_): { \
-		static_assert((number_) > 0 && (number_) < UINT16_MAX, "number of " #name_); \
-		static_assert((number_) % 2 == 0, "a request's number is even: " #name_); \
-		static_assert(LARGE_##domain_##_##name_ == \
-			      (REQUEST_MAX_##domain_##_##name_ > PROTO_PAYLOAD_MAX), #name_); \
-		static_assert(ANSWER_MAX_##domain_##_##name_ <= PROTO_PAYLOAD_MAX, #name_); \
-		static_assert((fds_out_) <= 1, "the loop sends one descriptor: " #name_); \
-		enum { phases = PROTO_##phases_, once = ROW_##repeat_, audit = ROW_##audit_, \
-		       fds_out = (fds_out_) }; \
+		static_assert((number_) > 0 && (number_) < UINT16_MAX && (number_) % 2 == 0 && \
+			      (fds_out_) <= 1 && ANSWER_MAX_##domain_##_##name_ <= PROTO_PAYLOAD_MAX && \
+			      LARGE_##domain_##_##name_ == \
+				      (REQUEST_MAX_##domain_##_##name_ > PROTO_PAYLOAD_MAX), #name_); \
 		typedef struct req_##domain_##_##name_ this; \
+		enum { phases = PROTO_##phases_, once = ROW_##repeat_, audit = ROW_##audit_, \
+		       fds_out = (fds_out_), size = sizeof(this) }; \
 		static const struct proto_field fields[] = {
 #define ANSWER(domain_, name_) \
 		{.name = NULL}}; \
-		enum { size = sizeof(this), field_count = COUNT(fields) }; \
 		{ typedef struct ans_##domain_##_##name_ this; \
 		static const struct proto_field answer_fields[] = {
 #define END(domain_, name_) \
 		{.name = NULL}}; \
 		static const struct proto_row row = { \
-			.domain = DOMAIN_##domain_, .name = #name_, \
-			.number = PRIV_##domain_##_##name_, .index = INDEX_##domain_##_##name_, \
+			.domain = DOMAIN_##domain_, .name = #name_, .number = PRIV_##domain_##_##name_, \
 			.phases = phases, .once = once, .audit = audit, .fds_out = fds_out, \
-			.large = LARGE_##domain_##_##name_, \
-			.fields = fields, .field_count = field_count, .struct_size = size, \
-			.answer_fields = answer_fields, .answer_size = sizeof(this), \
-			.answer_field_count = COUNT(answer_fields), \
+			.large = LARGE_##domain_##_##name_, .index = INDEX_##domain_##_##name_, \
+			.fields = fields, .field_count = COUNT(fields), .struct_size = size, \
+			.answer_fields = answer_fields, .answer_field_count = COUNT(answer_fields), \
+			.answer_size = sizeof(this), \
 			.request_max = REQUEST_MAX_##domain_##_##name_, \
 			.answer_max = ANSWER_MAX_##domain_##_##name_, \
 		}; \
 		return &row; } }
-/* clang-format on */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* the answer's "this" is meant to hide the request's */
 const struct proto_row *proto_find(enum proto_domain domain, uint16_t number)
@@ -114,6 +111,7 @@ const struct proto_row *proto_find(enum proto_domain domain, uint16_t number)
 	}
 }
 #pragma GCC diagnostic pop
+/* clang-format on */
 
 const struct proto_row *proto_row_at(size_t index)
 {
@@ -128,8 +126,8 @@ const struct proto_row *proto_row_at(size_t index)
 
 static_assert(PRIV_docker_hello == PROTO_HELLO && PRIV_docker_open_channel == PROTO_OPEN_CHANNEL,
 	      "the rows that every domain has");
-static_assert(PROTO_HEADER_SIZE + PROTO_PAYLOAD_MAX == PROTO_FRAME_MAX,
-	      "a frame is full at its maximum");
+static_assert(PROTO_HEADER_SIZE + PROTO_PAYLOAD_MAX == PROTO_FRAME_MAX, "a full frame");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "integers are moved in and out as bytes");
 
 const struct proto_field *proto_field_find(const struct proto_field *fields, size_t count,
 					   const char *name)
@@ -140,53 +138,20 @@ const struct proto_field *proto_field_find(const struct proto_field *fields, siz
 	return NULL;
 }
 
-/* Messages are read and written through memcpy: their members are known only by offset here. */
-#define LOAD(type, from)                                                                           \
-	({                                                                                         \
-		type value_;                                                                       \
-		memcpy(&value_, (from), sizeof(value_));                                           \
-		value_;                                                                            \
-	})
-#define STORE(type, to, what)                                                                      \
-	do {                                                                                       \
-		type value_ = (what);                                                              \
-		memcpy((to), &value_, sizeof(value_));                                             \
-	} while (0)
+/* A message's members are known only by offset here. */
+static struct zstr load_string(const uint8_t *from)
+{
+	struct zstr string;
+	memcpy(&string, from, sizeof(string));
+	return string;
+}
 
 uint64_t proto_integer(const struct proto_field *field, const void *message)
 {
-	if (field == NULL)
-		return 0;
-	const uint8_t *from = (const uint8_t *)message + field->offset;
-	switch (field->type) {
-	case PROTO_F_U8:
-		return *from;
-	case PROTO_F_U16:
-		return LOAD(uint16_t, from);
-	case PROTO_F_U32:
-		return LOAD(uint32_t, from);
-	case PROTO_F_U64:
-		return LOAD(uint64_t, from);
-	case PROTO_F_UUID:
-	case PROTO_F_STR:
-	case PROTO_F_BYTES:
-	case PROTO_F_LIST:
-	case PROTO_F_PAIRS:
-		break;
-	}
-	return 0;
-}
-
-static void store_integer(enum proto_field_type type, void *to, uint64_t value)
-{
-	if (type == PROTO_F_U8)
-		STORE(uint8_t, to, (uint8_t)value);
-	else if (type == PROTO_F_U16)
-		STORE(uint16_t, to, (uint16_t)value);
-	else if (type == PROTO_F_U32)
-		STORE(uint32_t, to, (uint32_t)value);
-	else
-		STORE(uint64_t, to, value);
+	uint64_t value = 0;
+	if (field != NULL && field->type <= PROTO_F_U64)
+		memcpy(&value, (const uint8_t *)message + field->offset, (size_t)field->type);
+	return value;
 }
 
 static bool string_legal(const struct proto_field *field, size_t index, struct zstr string)
@@ -220,38 +185,22 @@ void proto_get_header(struct zreader *reader, struct proto_header *header)
 	header->length = zget_u32(reader);
 }
 
-static void encode_integer(const struct proto_field *field, const void *message,
-			   struct zwriter *writer)
-{
-	uint64_t value = proto_integer(field, message);
-	if (value < field->least || value > field->greatest)
-		writer->failed = true;
-	else if (field->type == PROTO_F_U8)
-		zput_u8(writer, (uint8_t)value);
-	else if (field->type == PROTO_F_U16)
-		zput_u16(writer, (uint16_t)value);
-	else if (field->type == PROTO_F_U32)
-		zput_u32(writer, (uint32_t)value);
-	else
-		zput_u64(writer, value);
-}
-
-/* A list, or pairs as twice as many strings; the count on the wire is that of items or pairs. */
+/* One string, or a count and so many; pairs are counted as pairs and written as key, value. */
 static void encode_strings(const struct proto_field *field, const uint8_t *message,
 			   struct zwriter *writer)
 {
 	size_t each = field->type == PROTO_F_PAIRS ? 2 : 1;
-	size_t count = LOAD(size_t, message + field->count_offset);
-	if (count > field->items || count % each != 0) {
-		writer->failed = true;
-		return;
+	size_t count = 1;
+	if (field->type != PROTO_F_STR) {
+		memcpy(&count, message + field->count_offset, sizeof(count));
+		zput_u16(writer, (uint16_t)(count / each));
 	}
-	zput_u16(writer, (uint16_t)(count / each));
-	for (size_t i = 0; i < count; i++) {
-		struct zstr item = LOAD(struct zstr, message + field->offset + i * sizeof(item));
-		if (!string_legal(field, i, item))
-			writer->failed = true;
+	if (count > field->items || count % each != 0)
+		writer->failed = true;
+	for (size_t i = 0; i < count && !writer->failed; i++) {
+		struct zstr item = load_string(message + field->offset + i * sizeof(item));
 		zput_str(writer, item);
+		writer->failed |= !string_legal(field, i, item);
 	}
 }
 
@@ -259,30 +208,17 @@ static void encode_field(const struct proto_field *field, const uint8_t *message
 			 struct zwriter *writer)
 {
 	const uint8_t *from = message + field->offset;
-	switch (field->type) {
-	case PROTO_F_U8:
-	case PROTO_F_U16:
-	case PROTO_F_U32:
-	case PROTO_F_U64:
-		encode_integer(field, message, writer);
-		break;
-	case PROTO_F_UUID:
+	if (field->type == PROTO_F_UUID) {
 		zput_bytes(writer, from, UUID_SIZE);
-		break;
-	case PROTO_F_STR:
-		if (!string_legal(field, 0, LOAD(struct zstr, from)))
-			writer->failed = true;
-		zput_str(writer, LOAD(struct zstr, from));
-		break;
-	case PROTO_F_BYTES:
-		if (LOAD(struct zstr, from).length > field->max)
-			writer->failed = true;
-		zput_blob(writer, LOAD(struct zstr, from));
-		break;
-	case PROTO_F_LIST:
-	case PROTO_F_PAIRS:
+	} else if (field->type == PROTO_F_BYTES) {
+		zput_blob(writer, load_string(from));
+		writer->failed |= load_string(from).length > field->max;
+	} else if (field->type <= PROTO_F_U64) {
+		uint64_t value = proto_integer(field, message);
+		zput_bytes(writer, &value, (size_t)field->type);
+		writer->failed |= value < field->least || value > field->greatest;
+	} else {
 		encode_strings(field, message, writer);
-		break;
 	}
 }
 
@@ -293,56 +229,43 @@ void proto_encode(const struct proto_field *fields, size_t count, const void *me
 		encode_field(&fields[i], message, writer);
 }
 
-static bool decode_integer(const struct proto_field *field, uint64_t value, uint8_t *message)
-{
-	store_integer(field->type, message + field->offset, value);
-	return value >= field->least && value <= field->greatest;
-}
-
 static bool decode_strings(const struct proto_field *field, struct zreader *reader,
 			   uint8_t *message)
 {
-	size_t count = zget_u16(reader) * (field->type == PROTO_F_PAIRS ? 2U : 1U);
+	size_t count = 1;
+	if (field->type != PROTO_F_STR) {
+		count = zget_u16(reader) * (field->type == PROTO_F_PAIRS ? 2U : 1U);
+		memcpy(message + field->count_offset, &count, sizeof(count));
+	}
 	if (count > field->items)
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		struct zstr item = zget_str(reader, field->max);
 		if (reader->failed || !string_legal(field, i, item))
 			return false;
-		STORE(struct zstr, message + field->offset + i * sizeof(item), item);
+		memcpy(message + field->offset + i * sizeof(item), &item, sizeof(item));
 	}
-	STORE(size_t, message + field->count_offset, count);
 	return true;
 }
 
 static bool decode_field(const struct proto_field *field, struct zreader *reader, uint8_t *message)
 {
-	struct zstr string;
-	switch (field->type) {
-	case PROTO_F_U8:
-		return decode_integer(field, zget_u8(reader), message);
-	case PROTO_F_U16:
-		return decode_integer(field, zget_u16(reader), message);
-	case PROTO_F_U32:
-		return decode_integer(field, zget_u32(reader), message);
-	case PROTO_F_U64:
-		return decode_integer(field, zget_u64(reader), message);
-	case PROTO_F_UUID:
-		zget_bytes(reader, message + field->offset, UUID_SIZE);
+	uint8_t *to = message + field->offset;
+	if (field->type == PROTO_F_UUID) {
+		zget_bytes(reader, to, UUID_SIZE);
 		return true;
-	case PROTO_F_STR:
-		string = zget_str(reader, field->max);
-		STORE(struct zstr, message + field->offset, string);
-		return string_legal(field, 0, string);
-	case PROTO_F_BYTES:
-		string = zget_blob(reader, field->max);
-		STORE(struct zstr, message + field->offset, string);
-		return true;
-	case PROTO_F_LIST:
-	case PROTO_F_PAIRS:
-		return decode_strings(field, reader, message);
 	}
-	return false;
+	if (field->type == PROTO_F_BYTES) {
+		struct zstr blob = zget_blob(reader, field->max);
+		memcpy(to, &blob, sizeof(blob));
+		return true;
+	}
+	if (field->type > PROTO_F_U64)
+		return decode_strings(field, reader, message);
+	uint64_t value = 0;
+	zget_bytes(reader, &value, (size_t)field->type);
+	memcpy(to, &value, (size_t)field->type);
+	return value >= field->least && value <= field->greatest;
 }
 
 int proto_decode(const struct proto_field *fields, size_t count, const void *data, size_t length,
@@ -356,9 +279,6 @@ int proto_decode(const struct proto_field *fields, size_t count, const void *dat
 			return -EBADMSG;
 		}
 	}
-	if (!zreader_end(&reader)) {
-		*bad = "length";
-		return -EBADMSG;
-	}
-	return 0;
+	*bad = "length";
+	return zreader_end(&reader) ? 0 : -EBADMSG;
 }

@@ -96,7 +96,8 @@ enum proto_request {
 #include "requests.def"
 };
 
-enum proto_field_type { PROTO_F_U8, PROTO_F_U16, PROTO_F_U32, PROTO_F_U64, PROTO_F_UUID,
+/* An integer's type is its width in bytes. */
+enum proto_field_type { PROTO_F_U8 = 1, PROTO_F_U16 = 2, PROTO_F_U32 = 4, PROTO_F_U64 = 8, PROTO_F_UUID,
 			PROTO_F_STR, PROTO_F_BYTES, PROTO_F_LIST, PROTO_F_PAIRS };
 
 struct proto_field {
@@ -134,7 +135,7 @@ const struct proto_row *proto_row_at(size_t index);
 const struct proto_row *proto_find(enum proto_domain domain, uint16_t number);
 /* The field of that name, or NULL. */
 const struct proto_field *proto_field_find(const struct proto_field *fields, size_t count, const char *name);
-/* The value of an integer field of message; 0 when field is NULL. */
+/* The value of an integer field of message; 0 when field is NULL or of another type. */
 uint64_t proto_integer(const struct proto_field *field, const void *message);
 
 struct proto_header {
