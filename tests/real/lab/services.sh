@@ -2,6 +2,21 @@
 # shellcheck shell=bash
 # Start, wait for and restart each server of the lab.  Sourced inside the namespaces; pids stand in $LAB/<name>.pid.
 
+# A certificate authority of the lab's own, and one certificate for every server: names localhost and 127.0.0.1.
+lab_tls() {
+	local tls=$LAB/tls
+	[ ! -e "$tls/server.pem" ] || return 0
+	mkdir -p "$tls"
+	local new="openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+	for ca in ca other-ca; do
+		$new -x509 -subj "/CN=keelson lab $ca" -keyout "$tls/$ca.key" -out "$tls/$ca.pem" 2>/dev/null
+	done
+	$new -subj /CN=localhost -keyout "$tls/server.key" -out "$tls/server.csr" 2>/dev/null
+	openssl x509 -req -in "$tls/server.csr" -CA "$tls/ca.pem" -CAkey "$tls/ca.key" -CAcreateserial -days 2 \
+		-extfile <(echo 'subjectAltName=DNS:localhost,IP:127.0.0.1') -out "$tls/server.pem" 2>/dev/null
+	chmod 644 "$tls"/*
+}
+
 postgresql_bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
 
 postgresql_start() {
@@ -18,7 +33,12 @@ postgresql_start() {
 			max_connections = 100
 			fsync = off
 			password_encryption = scram-sha-256
+			ssl = on
+			ssl_cert_file = '$LAB/postgresql/server.pem'
+			ssl_key_file = '$LAB/postgresql/server.key'
 		END
+		lab_tls
+		install -o postgres -m 600 "$LAB/tls/server.key" "$LAB/tls/server.pem" "$LAB/postgresql/"
 		cat >"$LAB/postgresql/data/pg_hba.conf" <<-END
 			local all all trust
 			host all all 127.0.0.1/32 scram-sha-256
@@ -45,7 +65,7 @@ rabbitmq_start() {
 	mkdir -p "$LAB/rabbitmq"
 	chown rabbitmq:rabbitmq "$LAB/rabbitmq"
 	: >"$LAB/rabbitmq/enabled_plugins" && echo '[].' >"$LAB/rabbitmq/enabled_plugins"
-	[ -e "$LAB/rabbitmq/rabbitmq.conf" ] || cat >"$LAB/rabbitmq/rabbitmq.conf" <<-END
+	cat >"$LAB/rabbitmq/rabbitmq.conf" <<-END
 		listeners.tcp.default = 127.0.0.1:5672
 		disk_free_limit.absolute = 50MB
 	END
