@@ -67,8 +67,13 @@ rabbitmq_start() {
 	: >"$LAB/rabbitmq/enabled_plugins" && echo '[].' >"$LAB/rabbitmq/enabled_plugins"
 	cat >"$LAB/rabbitmq/rabbitmq.conf" <<-END
 		listeners.tcp.default = 127.0.0.1:5672
+		listeners.ssl.default = 127.0.0.1:5671
+		ssl_options.cacertfile = $LAB/tls/ca.pem
+		ssl_options.certfile = $LAB/tls/server.pem
+		ssl_options.keyfile = $LAB/tls/server.key
 		disk_free_limit.absolute = 50MB
 	END
+	lab_tls
 	(cd / && exec setsid runuser -u rabbitmq -- env HOME="$LAB/rabbitmq" RABBITMQ_NODENAME=rabbit@localhost \
 		RABBITMQ_MNESIA_BASE="$LAB/rabbitmq/mnesia" RABBITMQ_LOG_BASE="$LAB/rabbitmq/log" \
 		RABBITMQ_CONFIG_FILE="$LAB/rabbitmq/rabbitmq.conf" RABBITMQ_CONF_ENV_FILE=/dev/null \
