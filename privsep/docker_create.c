@@ -245,7 +245,8 @@ int docker_create_json(const struct site_policy *site,
 		write_list(&json, "Cmd", create->command, create->command_count);
 	if (create->entrypoint_count > 0)
 		write_list(&json, "Entrypoint", create->entrypoint, create->entrypoint_count);
-	write_environment(&json, create, buffer->pair);
+	if (create->environment_count > 0)
+		write_environment(&json, create, buffer->pair);
 	write_labels(&json, create);
 	write_text(&json, "WorkingDir", create->workdir);
 	write_text(&json, "Hostname", create->hostname);
@@ -257,7 +258,9 @@ int docker_create_json(const struct site_policy *site,
 	write_bool(&json, "AttachStderr", true);
 	write_bool(&json, "NetworkDisabled", false);
 	write_set(&json, "Volumes", NULL, 0);
-	write_set(&json, "ExposedPorts", create->exposed_ports, create->exposed_ports_count);
+	if (create->exposed_ports_count > 0)
+		write_set(&json, "ExposedPorts", create->exposed_ports,
+			  create->exposed_ports_count);
 	if (create->healthcheck)
 		write_health(&json, create);
 	write_host_config(&json, site, create);
