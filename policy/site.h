@@ -37,12 +37,18 @@ struct site_policy {
 	/* audit */
 	char audit_directory[256];  /* audit_directory, default /var/lib/keelson/audit */
 	bool audit_sync_always;     /* audit_sync = always | second (default) */
-	/* accounts: names looked up in /etc/passwd and /etc/group, or numbers */
-	uid_t broker_uid;           /* broker_user, default keelson */
+	/* accounts: names looked up in /etc/passwd and /etc/group by site_policy_load, or numbers (the
+	 * group of a user given by its number has the same number).  Neither user may be root, nor may
+	 * they be one. */
+	char broker_user[33];       /* broker_user, default keelson */
+	char docker_user[33];       /* docker_user, default keelson-docker */
+	char docker_group[33];      /* docker_group, "" when not given */
+	uid_t broker_uid;
 	gid_t broker_gid;
-	uid_t docker_uid;           /* docker_user, default keelson-docker */
+	uid_t docker_uid;
 	gid_t docker_gid;
-	gid_t docker_socket_gid;    /* docker_group, default the group of the socket */
+	gid_t docker_socket_gid;    /* docker_group, default the group of the socket; (gid_t)-1 when neither
+				     * is known: no socket yet */
 	bool docker_group_set;
 	char state_directory[256];  /* state_directory, default /var/lib/keelson: the broker's own, <dir>/<service> */
 	char run_directory[108];    /* run_directory, default /run/keelson */
@@ -51,7 +57,8 @@ struct site_policy {
 
 /* Reads and checks path.  0 or a negative errno with *err ("policy.conf:12: memory_max: expected …"). */
 int site_policy_load(const char *path, struct site_policy *policy, struct zerr *err);
-/* The parser alone, for tests and fuzzing: text of length bytes, name for messages. */
+/* The parser alone, for tests and fuzzing: text of length bytes, name for messages.  Looks no name up:
+ * the ids of accounts given by name, or not at all, are -1. */
 int site_policy_parse(const char *name, const char *text, size_t length, struct site_policy *policy,
 		      struct zerr *err);
 bool site_list_has(const struct site_list *list, struct zstr item);
