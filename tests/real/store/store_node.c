@@ -11,7 +11,7 @@
 
 static const struct claim_limits unlimited = {-1, -1, -1};
 
-static void node_row(struct test *test)
+void node_row(struct test *test)
 {
 	sql(test, "INSERT INTO compute_node (uuid, rp_uuid, hostname, mem_total, mem_free, "
 		  "mem_available, mem_used, "

@@ -33,8 +33,9 @@ struct store *test_store(struct test *test)
 
 static void admin_connect(struct test *test)
 {
-	const char *const keys[] = {"host", "user", "dbname", "client_encoding", NULL};
-	const char *const values[] = {test->folder, "postgres", "zun", "UTF8", NULL};
+	const char *const keys[] = {"host", "user", "dbname", "options", NULL};
+	const char *const values[] = {test->folder, "postgres", "zun",
+				      "-c client_min_messages=error", NULL};
 
 	if (test->admin && PQstatus(test->admin) == CONNECTION_OK)
 		return;
@@ -82,7 +83,7 @@ const char *new_container(struct test *test, const char *columns, const char *va
 
 	(void)snprintf(uuid, UUID_TEXT_SIZE, "%s", sql(test, "SELECT gen_random_uuid()"));
 	sql(test,
-	    "INSERT INTO container (uuid, container_type, created_at%s%s) VALUES ('%s', 0, "
+	    "INSERT INTO container (uuid, created_at%s%s) VALUES ('%s', "
 	    "now()%s%s)",
 	    columns[0] ? ", " : "", columns, uuid, values[0] ? ", " : "", values);
 	return uuid;
@@ -152,7 +153,7 @@ int main(int argc, char **argv)
 				      .db_max_retries = -1,
 				      .action_timeout = 900};
 	failed = run_all(&test, row_tests, argc, argv) + run_all(&test, node_tests, argc, argv) +
-		 run_all(&test, fault_tests, argc, argv);
+		 run_all(&test, fault_tests, argc, argv) + run_all(&test, tls_tests, argc, argv);
 	PQfinish(test.admin);
 	free(test.config.db_name);
 	free(test.config.db_user);

@@ -32,6 +32,8 @@ struct store *test_store(struct test *test);
 /* SQL as administrator; printf-like.  The first field of the first row in a static buffer, "" when
  * none. */
 const char *sql(struct test *test, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A compute_node row for HOST with nothing used. */
+void node_row(struct test *test);
 /* Inserts a container row and returns its uuid (static buffer, a new one for each call up to 64).
  */
 const char *new_container(struct test *test, const char *columns, const char *values);
@@ -42,4 +44,4 @@ struct named_test {
 	const char *name;
 	test_function *run;
 };
-extern const struct named_test row_tests[], node_tests[], fault_tests[];
+extern const struct named_test row_tests[], node_tests[], fault_tests[], tls_tests[];
