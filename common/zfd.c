@@ -197,7 +197,7 @@ int zfd_receive(int socket, struct zfd_packet *packet, int flags)
 		whole = take_control(packet, next) && whole;
 	if (!whole) {
 		zfd_packet_close(packet);
-		return -EMSGSIZE;
+		return message.msg_flags & MSG_TRUNC ? -EMSGSIZE : -ETOOMANYREFS;
 	}
 	packet->length = (size_t)length;
 	/* Not the end of the stream but an empty packet, if it came with control data. */
