@@ -83,6 +83,13 @@ const char *text_class_name(enum text_class class)
 	return (size_t) class < TEXT_CLASS_COUNT ? rules[class].name : "?";
 }
 
+static bool ends_valid(unsigned int form, struct zstr text)
+{
+	return !((form & ALNUM_FIRST) && text_span(text, 0, TEXT_ALNUM) == 0) &&
+	       !((form & ALNUM_LAST) && text_span(text, text.length - 1, TEXT_ALNUM) == 0) &&
+	       !((form & SLASH_FIRST) && text.data[0] != '/');
+}
+
 static bool bytes_valid(const struct rule *rule, struct zstr text)
 {
 	if (rule->set)
@@ -101,11 +108,8 @@ bool text_valid(enum text_class class, struct zstr text)
 		return rule && rule->check(text);
 	if (text.length == 0)
 		return !(rule->form & NOT_EMPTY);
-	if (((rule->form & ALNUM_FIRST) && text_span(text, 0, TEXT_ALNUM) == 0) ||
-	    ((rule->form & ALNUM_LAST) && text_span(text, text.length - 1, TEXT_ALNUM) == 0) ||
-	    ((rule->form & SLASH_FIRST) && text.data[0] != '/'))
-		return false;
-	return bytes_valid(rule, text) && (!(rule->form & UTF8) || text_utf8_valid(text));
+	return ends_valid(rule->form, text) && bytes_valid(rule, text) &&
+	       (!(rule->form & UTF8) || text_utf8_valid(text));
 }
 
 size_t text_utf8_next(struct zstr text, size_t at, uint32_t *code)

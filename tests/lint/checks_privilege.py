@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of where privilege lives: arrows between folders, system calls outside privsep, the size of the trusted side."""
+import json
+import os
+import re
+import subprocess
+
+import source
+from result import judge
+
+# A folder, and the folders it may include from.
+ARROWS = {
+    "common": {"common"},
+    "policy": {"common", "policy"},
+    "privsep": {"common", "policy", "privsep"},
+    "unpriv": {"common", "policy", "privsep", "unpriv"},
+    "proxy": {"common", "unpriv", "proxy"},
+}
+# The broker's side sees of the trusted side what stands on its own side of the channel, and nothing else of it.
+UNPRIV_SEES = {"privsep": {"privsep/client.h", "privsep/proto.h", "privsep/fds.h", "privsep/audit.h"},
+               "policy": {"policy/sandbox.h"}}
+PROXY_SEES = ("unpriv/base/", "unpriv/store/")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+TRUSTED_LINES = 3000
+# Modules of those folders that no trusted process links.
+NOT_TRUSTED = {"common/loop", "privsep/client", "privsep/audit_verify"}
+
+
+def includes(name):
+    """Files of the tree that a file includes, as paths from the root."""
+    for target in INCLUDE.findall(source.code(name, keep_strings=True)):
+        beside = os.path.normpath(os.path.join(os.path.dirname(name), target))
+        yield target if os.path.exists(target) else beside if os.path.exists(beside) else target
+
+
+def arrow_fault(name, target):
+    here, there = source.folder(name), source.folder(target)
+    if there not in ARROWS[here]:
+        return f"{name} includes {target}"
+    if here == "unpriv" and there in UNPRIV_SEES and target not in UNPRIV_SEES[there]:
+        return f"{name} includes {target}, which is the trusted side's own"
+    if here == "proxy" and there == "unpriv" and not target.startswith(PROXY_SEES):
+        return f"{name} includes {target}"
+    return None
+
+
+def arrows():
+    faults = [arrow_fault(name, target) for name in source.c_files(source.PRODUCT) for target in includes(name)]
+    return judge(sorted({fault for fault in faults if fault}))
+
+
+NAMESPACE = re.compile(r"(?<![\w.>])(?:mount|umount|umount2|move_mount|open_tree|fsopen|fsmount|mount_setattr|pivot_root|chroot|setns|"
+                       r"unshare|clone|clone3|init_module|bpf|ptrace)\s*\(|\bSYS_(?:mount|umount2|move_mount|open_tree|fsopen|"
+                       r"fsmount|mount_setattr|pivot_root|chroot|setns|unshare|clone|clone3|bpf|ptrace)\b")
+NETLINK = re.compile(r"\b(?:AF|PF)_NETLINK\b")
+NETLINK_SOCKET = re.compile(r"\bsocket(?:pair)?\s*\(\s*(?:AF|PF)_NETLINK\b")
+DOCKER_SOCKET = re.compile(r'"[^"\n]*docker\.sock[^"\n]*"')
+
+
+def privileged_calls():
+    """mount, setns, unshare and their kin, netlink and the Docker socket's path: privsep's alone; policy makes namespaces
+    for the sandboxes, names netlink in filters and the socket in the site policy's default."""
+    findings = []
+    for name in source.c_files(source.PRODUCT):
+        here = source.folder(name)
+        patterns = [] if here == "privsep" else [(NETLINK_SOCKET, False)] if here == "policy" else \
+            [(NAMESPACE, False), (NETLINK, False), (DOCKER_SOCKET, True)]
+        for pattern, strings in patterns:
+            findings += [f"{name}:{line}: {what.rstrip('( ')}" for line, what in source.hits(name, pattern, strings)]
+    return judge(findings)
+
+
+def module(name):
+    return os.path.splitext(name)[0]
+
+
+def trusted_files():
+    """The trusted side's files; a header of a module that is left out counts all the same when a counted file includes it."""
+    names = source.c_files(source.TRUSTED)
+    counted = [name for name in names if module(name) not in NOT_TRUSTED]
+    wanted = {target for name in counted for target in includes(name)}
+    return counted + [name for name in names if module(name) in NOT_TRUSTED and name in wanted]
+
+
+def code_lines(names):
+    """Code lines of each file, as cloc counts them."""
+    if not names:
+        return {}
+    done = subprocess.run(["cloc", "--json", "--by-file", "--quiet", "--force-lang=C,def", "--skip-uniqueness", *names],
+                          capture_output=True, text=True, check=True)
+    return {name: entry["code"] for name, entry in json.loads(done.stdout).items() if name not in ("header", "SUM")}
+
+
+def trusted_size():
+    names = trusted_files()
+    lines = code_lines(names)
+    missing = [name for name in names if name not in lines and (source.code(name).strip())]
+    parts = {part: sum(count for name, count in lines.items() if source.folder(name.removeprefix("./")) == part)
+             for part in source.TRUSTED}
+    total = sum(parts.values())
+    note = f"{total} code lines, at most {TRUSTED_LINES}: " + ", ".join(f"{part} {count}" for part, count in parts.items())
+    if missing:
+        return judge([f"not counted: {', '.join(missing)}"])
+    return ("PASS" if total <= TRUSTED_LINES else "FAIL"), note, []
+
+
+CHECKS = [
+    ("arrows between folders go down", arrows),
+    ("privileged calls stand in privsep only", privileged_calls),
+    ("the trusted side is small", trusted_size),
+]
