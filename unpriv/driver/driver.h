@@ -18,6 +18,9 @@ struct driver;
 struct driver_ops {
 	int (*open)(const struct config *config, int helper_channel, struct driver **driver, struct zerr *err);
 	void (*close)(struct driver *driver);
+	/* False once the channel to the helper is gone: every operation fails with -EAGAIN from then on, and
+	 * the worker ends so that another takes its place. */
+	bool (*usable)(const struct driver *driver);
 	/* Who is asking, for the audit records of what follows. Borrowed until the next call. */
 	void (*actor)(struct driver *driver, const struct store_actor *actor);
 
