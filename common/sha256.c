@@ -44,7 +44,7 @@ static void expand(const uint8_t *block, uint32_t schedule[64])
 
 static void compress(uint32_t state[8], const uint8_t *block)
 {
-	uint32_t schedule[64];
+	uint32_t schedule[64] = {0};
 	uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
 	uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
 
@@ -64,14 +64,8 @@ static void compress(uint32_t state[8], const uint8_t *block)
 		b = a;
 		a = first + second;
 	}
-	state[0] += a;
-	state[1] += b;
-	state[2] += c;
-	state[3] += d;
-	state[4] += e;
-	state[5] += f;
-	state[6] += g;
-	state[7] += h;
+	for (size_t i = 0; i < 8; i++)
+		state[i] += (const uint32_t[]){a, b, c, d, e, f, g, h}[i];
 }
 
 void sha256_init(struct sha256 *hash)

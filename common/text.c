@@ -170,7 +170,7 @@ int uuid_parse(struct zstr text, uint8_t out[UUID_SIZE])
 
 	if (text.length != UUID_TEXT_SIZE - 1)
 		return -EINVAL;
-	for (size_t i = 0; i < 2 * UUID_SIZE; i++) {
+	for (size_t i = 0; i < 2 * sizeof(uuid); i++) {
 		const char *digit;
 
 		if (i % 2 == 0 && dash_before(i / 2) && text.data[at++] != '-')

@@ -75,7 +75,7 @@ ssize_t zfd_read_all(int fd, void *buffer, size_t size)
 	size_t used = 0;
 
 	for (;;) {
-		uint8_t beyond;
+		uint8_t beyond = 0;
 		bool full = used == size;
 		void *to = full ? &beyond : at + used;
 		ssize_t got = ZFD_RETRY(read(fd, to, full ? 1 : size - used));
