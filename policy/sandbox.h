@@ -40,13 +40,12 @@ struct sandbox_profile {
 	enum sandbox_role role;
 	const char *name;                       /* "dispatcher" */
 	const struct sandbox_syscall *syscalls; /* the table of the role's family */
-	size_t syscall_rows;
-	size_t syscall_max;                      /* SECURITY-BAR 1; checked at start */
+	size_t syscall_rows, syscall_max;       /* the maximum is SECURITY-BAR 1's, checked at start */
 	uint64_t nofile, nproc, address_space, file_size; /* rlimits; UINT64_MAX = leave */
+	uint64_t capabilities;   /* what it may have */
 	bool stacked;            /* forked by a confined process */
 	bool landlock_inherited; /* the parent's Landlock rules are all there is */
-	bool landlock_files;     /* nothing of the file system but the given paths */
-	bool landlock_scope;     /* no signals and no abstract sockets outside (ABI 6) */
+	bool landlock_unscoped;  /* signals and abstract sockets outside are needed */
 };
 
 const struct sandbox_profile *sandbox_profile(enum sandbox_role role);
@@ -59,16 +58,15 @@ struct sandbox_path {
 };
 
 /*
- * What every process that resolves names, or checks certificates, has to read; for the paths of
- * struct sandbox_confine.  The folders are those that /etc/resolv.conf is a link into.  A rule holds
- * for the file that was there at start: one that is replaced later is not readable any more.
+ * What resolving names and checking certificates has to read, for struct sandbox_confine; the folders
+ * in /run are those that /etc/resolv.conf may be a link into.  A rule holds for the file that was there
+ * at start: one that is replaced later cannot be read any more.
  */
-#define SANDBOX_RESOLVER_PATHS                                                       \
-	{"/etc/hosts", false}, {"/etc/resolv.conf", false}, {"/etc/host.conf", false}, \
-		{"/etc/nsswitch.conf", false}, {"/etc/gai.conf", false},             \
-		{"/run/systemd/resolve", false}, {"/run/resolvconf", false},         \
-		{"/run/NetworkManager", false}
-#define SANDBOX_CA_PATHS                                                             \
+#define SANDBOX_RESOLVER_PATHS                                                               \
+	{"/etc/hosts", false}, {"/etc/resolv.conf", false}, {"/etc/host.conf", false},       \
+		{"/etc/nsswitch.conf", false}, {"/etc/gai.conf", false},                     \
+		{"/run/systemd/resolve", false}, {"/run/resolvconf", false}, {"/run/NetworkManager", false}
+#define SANDBOX_CA_PATHS                                                                     \
 	{"/etc/ssl", false}, {"/usr/lib/ssl", false}, {"/usr/share/ca-certificates", false}, \
 		{"/usr/local/share/ca-certificates", false}
 
@@ -106,9 +104,6 @@ struct sandbox_confine {
 
 /* 0 or a negative errno with *err naming the step: then the process must end. */
 int sandbox_confine(enum sandbox_role role, const struct sandbox_confine *confine, struct zerr *err);
-
-/* Writes the role's filter as pseudo code to fd (tests).  0 or a negative errno. */
-int sandbox_export(enum sandbox_role role, int fd);
 
 /*
  * The board: a mapped file in the run folder in which each process states what

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #define SITE_LIST_MAX 32
+#define SITE_NOBODY   UINT32_MAX /* the id of an account that is not known */
 
 struct site_list {
 	char text[1024]; /* the items, each terminated */
@@ -47,7 +48,7 @@ struct site_policy {
 	gid_t broker_gid;
 	uid_t docker_uid;
 	gid_t docker_gid;
-	gid_t docker_socket_gid;    /* docker_group, default the group of the socket; (gid_t)-1 when neither
+	gid_t docker_socket_gid;    /* docker_group, default the group of the socket; SITE_NOBODY when neither
 				     * is known: no socket yet */
 	bool docker_group_set;
 	char state_directory[256];  /* state_directory, default /var/lib/keelson: the broker's own, <dir>/<service> */
@@ -58,7 +59,9 @@ struct site_policy {
 /* Reads and checks path.  0 or a negative errno with *err ("policy.conf:12: memory_max: expected …"). */
 int site_policy_load(const char *path, struct site_policy *policy, struct zerr *err);
 /* The parser alone, for tests and fuzzing: text of length bytes, name for messages.  Looks no name up:
- * the ids of accounts given by name, or not at all, are -1. */
+ * the ids of accounts given by name, or not at all, are SITE_NOBODY. */
 int site_policy_parse(const char *name, const char *text, size_t length, struct site_policy *policy,
 		      struct zerr *err);
+/* Absolute, without ".", "..", "//" and a "/" at its end. */
+bool site_path_valid(const char *path);
 bool site_list_has(const struct site_list *list, struct zstr item);
