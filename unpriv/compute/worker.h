@@ -7,7 +7,13 @@
 #include "policy/sandbox.h"
 #include "unpriv/base/config.h"
 
-/* jobs: SEQPACKET socket to the dispatcher; docker_channel: a channel of the docker domain (not yet opened
- * with hello); both taken. Exits 0 when jobs ends. */
-_Noreturn void worker_main(const struct config *config, int jobs, int docker_channel,
-			   const struct sandbox_confine *confine);
+struct worker_options {
+	const struct config *config;
+	const char *state_directory; /* of the service: intents are below it */
+	int jobs;                    /* SEQPACKET socket to the dispatcher; taken */
+	int docker_channel;          /* of the docker domain, hello not said yet; taken */
+	const struct sandbox_confine *confine; /* NULL: no sandbox (tests) */
+};
+
+/* Ends with 0 when jobs ends. */
+_Noreturn void worker_main(const struct worker_options *options);
