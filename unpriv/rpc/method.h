@@ -24,15 +24,18 @@ enum rpc_method {
 struct rpc_method_row {
 	enum rpc_method method;
 	const char *name;
-	bool call;              /* usually; a cast of it is served too, and answered by nobody */
+	bool call; /* usually; a cast of it is served too, and answered by nobody */
 	bool locked;
-	const char *action;     /* container_actions row finished, or NULL */
-	const char *event;      /* container_actions_events row, or NULL */
+	const char *action;	/* container_actions row finished, or NULL */
+	const char *event;	/* container_actions_events row, or NULL */
 	const char *task_state; /* or NULL */
-	const char *const *arguments; /* the argument names it takes, NULL-terminated; the first `required` must be there */
+	/* The names of the arguments it takes, NULL-terminated; the first `required` must be there.
+	 */
+	const char *const *arguments;
 	unsigned required;
 };
 
 /* NULL for a name that is not served. */
 const struct rpc_method_row *rpc_method_find(const char *name);
+/* NULL for RPC_NONE and what is no method. */
 const struct rpc_method_row *rpc_method_row(enum rpc_method method);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages that are no acceptable JSON but still say who sent them and for
+ * what: too deep, a key twice, a bad character.  Upstream would read some of
+ * them and time out on the others; here a call is refused with a reason, and a
+ * cast brings its row to a definite state (known-faults R1).  Runs in workers.
+ */
+#include "unpriv/base/json.h"
+#include "unpriv/rpc/classify.h"
+#include <string.h>
+
+enum {
+	PICK_METHOD,
+	PICK_MSG_ID,
+	PICK_REPLY,
+	PICK_UNIQUE,
+	PICK_REQUEST,
+	PICK_PROJECT,
+	PICK_USER,
+	PICK_UUID,
+	PICK_COUNT
+};
+
+static const struct json_pick templates[PICK_COUNT] = {
+	[PICK_METHOD] = {.path = {"method"}},
+	[PICK_MSG_ID] = {.path = {"_msg_id"}},
+	[PICK_REPLY] = {.path = {"_reply_q"}},
+	[PICK_UNIQUE] = {.path = {"_unique_id"}},
+	[PICK_REQUEST] = {.path = {"_context_request_id"}},
+	[PICK_PROJECT] = {.path = {"_context_project_id"}},
+	[PICK_USER] = {.path = {"_context_user_id"}},
+	[PICK_UUID] = {.path = {"args", "container", "zun_object.data", "uuid"}},
+};
+
+static void add_string(struct json_object *object, const char *key, struct zstr value)
+{
+	struct json_object *string;
+
+	if (value.length == 0)
+		return;
+	string = json_object_new_string_len(value.data, (int)value.length); /* at most 128 */
+	if (string && json_object_object_add(object, key, string) < 0)
+		(void)json_object_put(string); /* the context lacks it then */
+}
+
+/* A message with nothing in it but who asked. */
+static bool build_message(const struct json_pick *picks, struct rpc_message *message)
+{
+	struct json_object *args = json_object_new_object();
+
+	message->inner = json_object_new_object();
+	if (!args || !message->inner || json_object_object_add(message->inner, "args", args) < 0) {
+		if (args)
+			(void)json_object_put(args);
+		return false;
+	}
+	add_string(message->inner, "method", picks[PICK_METHOD].value);
+	add_string(message->inner, "_context_request_id", picks[PICK_REQUEST].value);
+	add_string(message->inner, "_context_project_id", picks[PICK_PROJECT].value);
+	add_string(message->inner, "_context_user_id", picks[PICK_USER].value);
+	classify_context(message);
+	return true;
+}
+
+static bool copy_uuid(struct zstr text, char out[UUID_TEXT_SIZE])
+{
+	uint8_t uuid[UUID_SIZE];
+
+	if (uuid_parse(text, uuid) < 0)
+		return false;
+	uuid_format(uuid, out);
+	return true;
+}
+
+static void salvage_cast(const struct json_pick *picks, struct job_record *record,
+			 struct rpc_message *message)
+{
+	const struct rpc_method_row *row;
+	char method[64];
+
+	if (!classify_id(picks[PICK_METHOD].value, method, sizeof(method)))
+		return;
+	row = rpc_method_find(method);
+	if (!row || !copy_uuid(picks[PICK_UUID].value, record->uuid))
+		return;
+	if (!build_message(picks, message)) {
+		rpc_message_clear(message);
+		return;
+	}
+	record->method = row->method;
+	record->exclusive = row->locked;
+	record->verdict = VERDICT_RUN;
+}
+
+void classify_salvage(const char *text, size_t length, const char *why, struct job_record *record,
+		      struct rpc_message *message, struct rpc_failure *failure)
+{
+	struct json_pick picks[PICK_COUNT];
+
+	record->verdict = VERDICT_REJECT;
+	memcpy(picks, templates, sizeof(picks));
+	json_pick(text, length, picks, PICK_COUNT);
+	(void)classify_id(picks[PICK_UNIQUE].value, record->unique_id, sizeof(record->unique_id));
+	(void)classify_id(picks[PICK_REQUEST].value, record->request_id,
+			  sizeof(record->request_id));
+	/* An id that is there but cannot be trusted must not make a call look like a cast. */
+	if (picks[PICK_MSG_ID].spoilt || picks[PICK_REPLY].spoilt)
+		return;
+	record->call =
+		classify_id(picks[PICK_MSG_ID].value, record->msg_id, sizeof(record->msg_id));
+	if (!record->call) {
+		salvage_cast(picks, record, message);
+		return;
+	}
+	if (!classify_id(picks[PICK_REPLY].value, record->reply_queue, sizeof(record->reply_queue)))
+		return;
+	record->verdict = VERDICT_ANSWERED;
+	rpc_fail_in(failure, "builtins", "ValueError", "The message is no acceptable JSON: %s",
+		    why);
+}
