@@ -21,8 +21,6 @@
 /* Names of Keelson's containers and of those of a zun-compute before it; no other is ever listed.
  */
 #define OUR_NAMES "{\"name\":[\"^/zun-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$\"]}"
-/* Where the list begins in the answer to is_ours: at once, or after the size of its first chunk. */
-#define LIST_START_MAX 10
 /* The engine's default name of what has neither tag nor digest; without it all tags would be
  * fetched. */
 #define DEFAULT_TAG "latest"
@@ -149,14 +147,18 @@ static unsigned pass_on(const struct job *job)
 	return status;
 }
 
-/* 1 when a body is a list with elements, 0 when it is one without, -1 when it is none. */
-static int list_filled(struct zstr body)
+/* 1 when the body is a list with elements, 0 when it is one without, -1 when it is none. */
+static int list_filled(const struct engine_reply *reply)
 {
-	for (size_t i = 0; i < LIST_START_MAX && i + 1 < body.length; i++) {
-		if (body.data[i] == '[')
-			return body.data[i + 1] == '{' ? 1 : body.data[i + 1] == ']' ? 0 : -1;
-	}
-	return -1;
+	struct zstr body = reply->body;
+	size_t start = 0;
+
+	/* Behind the size of the first chunk and its CR LF. */
+	if (reply->head.framing == PROTO_BODY_CHUNKED)
+		start = text_span(body, 0, TEXT_DIGITS "abcdefABCDEF") + 2;
+	if (body.length < start + 2 || body.data[start] != '[')
+		return -1;
+	return body.data[start + 1] == '{' ? 1 : body.data[start + 1] == ']' ? 0 : -1;
 }
 
 /*
@@ -181,7 +183,7 @@ static int exists(const struct job *job, unsigned api_minor, const char *uuid, b
 	if (status == 0 || status == 400 || status >= 500)
 		return -1;
 	zfd_closep(&server.reply.connection);
-	found = status == 200 ? list_filled(server.reply.body) : -1;
+	found = status == 200 ? list_filled(&server.reply) : -1;
 	if (found < 0)
 		refuse(job, PROTO_ENGINE_BROKEN);
 	return found;

@@ -77,7 +77,11 @@ static void answer(int fd, const struct fake_step *step)
 			wait_ms(step->between_ms);
 		}
 	}
-	wait_ms(step->linger_ms);
+	/* Kept open, unless the other side has closed. */
+	if (step->linger_ms > 0) {
+		struct pollfd entry = {.fd = fd, .events = POLLRDHUP};
+		(void)poll(&entry, 1, (int)step->linger_ms);
+	}
 }
 
 static _Noreturn void serve(int listener, const struct fake_step *steps, size_t count,
