@@ -11,9 +11,9 @@
 
 struct imageref {
 	struct zstr repository; /* as given: domain (if any) and path */
-	struct zstr domain;     /* "docker.io" when none was given */
-	struct zstr tag;        /* empty when none */
-	struct zstr digest;     /* "sha256:…" or empty */
+	struct zstr domain;	/* "docker.io" when none was given */
+	struct zstr tag;	/* empty when none */
+	struct zstr digest;	/* "sha256:…" or empty */
 };
 
 /* 0, or -EINVAL for anything the grammar refuses ("A", "a:", ":1", "a b", too long …). */

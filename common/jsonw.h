@@ -37,16 +37,16 @@ void jsonw_close(struct jsonw *json, bool object);
 /* Keys and strings, borrowed: as zstr, or as C strings. */
 void jsonw_key_str(struct jsonw *json, struct zstr key);
 void jsonw_str(struct jsonw *json, struct zstr value);
-#define jsonw_key(json, key)    jsonw_key_str((json), zstr_from(key))
+#define jsonw_key(json, key)	jsonw_key_str((json), zstr_from(key))
 #define jsonw_cstr(json, value) jsonw_str((json), zstr_from(value))
 void jsonw_u64(struct jsonw *json, uint64_t value);
 void jsonw_i64(struct jsonw *json, int64_t value);
 #define jsonw_bool(json, value) jsonw_word((json), (value) ? "true" : "false")
-#define jsonw_null(json)        jsonw_word((json), "null")
+#define jsonw_null(json)	jsonw_word((json), "null")
 /* A literal of JSON's; never text from outside. */
 void jsonw_word(struct jsonw *json, const char *word);
 /* True when the text is whole: nothing failed, all closed, one value. */
 bool jsonw_done(const struct jsonw *json);
-/* Appends the inside of a JSON string (no quotes) for value to data[size] from *used; false if it does not
- * fit: then *used counts the whole characters that did. */
+/* Appends the inside of a JSON string (no quotes) for value to data[size] from *used; false if it
+ * does not fit: then *used counts the whole characters that did. */
 bool jsonw_escape(struct zstr value, char *data, size_t size, size_t *used);

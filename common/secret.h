@@ -9,7 +9,8 @@ struct secret {
 	size_t mapped;
 };
 
-/* Copies length bytes in.  0 or a negative errno.  mlock may fail under RLIMIT_MEMLOCK: that is not an error. */
+/* Copies length bytes in.  0 or a negative errno.  mlock may fail under RLIMIT_MEMLOCK: that is not
+ * an error. */
 int secret_set(struct secret *secret, const char *data, size_t length);
 /* Wipes and unmaps; safe on a zeroed struct. */
 void secret_clear(struct secret *secret);

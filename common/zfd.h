@@ -25,62 +25,65 @@ void zfd_fclosep(FILE **file);
 #define _cleanup_file_ _cleanup_(zfd_fclosep)
 
 /* Hands a descriptor or pointer over: yields the value, leaves -1 / NULL behind. */
-#define TAKE_FD(fd)            \
-	({                     \
-		int taken_ = (fd); \
-		(fd) = -1;     \
-		taken_;        \
+#define TAKE_FD(fd)                                                                                \
+	({                                                                                         \
+		int taken_ = (fd);                                                                 \
+		(fd) = -1;                                                                         \
+		taken_;                                                                            \
 	})
-#define TAKE_PTR(pointer)                       \
-	({                                      \
-		__typeof__(pointer) taken_ = (pointer); \
-		(pointer) = NULL;               \
-		taken_;                         \
+#define TAKE_PTR(pointer)                                                                          \
+	({                                                                                         \
+		__typeof__(pointer) taken_ = (pointer);                                            \
+		(pointer) = NULL;                                                                  \
+		taken_;                                                                            \
 	})
 
 /* Repeats an expression while it fails with EINTR. */
-#define ZFD_RETRY(expression)                                        \
-	({                                                           \
-		__typeof__(expression) result_;                      \
-		do {                                                 \
-			result_ = (expression);                      \
-		} while (result_ == -1 && errno == EINTR);           \
-		result_;                                             \
+#define ZFD_RETRY(expression)                                                                      \
+	({                                                                                         \
+		__typeof__(expression) result_;                                                    \
+		do {                                                                               \
+			result_ = (expression);                                                    \
+		} while (result_ == -1 && errno == EINTR);                                         \
+		result_;                                                                           \
 	})
 
-/* Opens path below the directory dirfd: RESOLVE_BENEATH|NO_SYMLINKS|NO_MAGICLINKS|NO_XDEV, O_CLOEXEC.
- * Returns an owned descriptor or a negative errno.  No fallback without openat2. */
+/* Opens path below the directory dirfd: RESOLVE_BENEATH|NO_SYMLINKS|NO_MAGICLINKS|NO_XDEV,
+ * O_CLOEXEC. Returns an owned descriptor or a negative errno.  No fallback without openat2. */
 int zfd_open_beneath(int dirfd, const char *path, int flags, mode_t mode);
 
 /* Writes all of data; 0 or a negative errno. */
 int zfd_write_all(int fd, const void *data, size_t length);
-/* Reads until EOF or size bytes; returns the count, -EFBIG when more was there, or a negative errno. */
+/* Reads until EOF or size bytes; returns the count, -EFBIG when more was there, or a negative
+ * errno. */
 ssize_t zfd_read_all(int fd, void *buffer, size_t size);
 
 /* An anonymous file holding data, sealed against write, shrink, grow and further seals.
  * Returns an owned descriptor or a negative errno. */
 int zfd_sealed_memfd(const char *name, const void *data, size_t length);
-/* Checks that fd is a memfd with all four seals and at most max bytes.  Returns its size or a negative errno. */
+/* Checks that fd is a memfd with all four seals and at most max bytes.  Returns its size or a
+ * negative errno. */
 ssize_t zfd_check_sealed(int fd, size_t max);
 
 #define ZFD_PACKET_FDS_MAX 4
 
 struct zfd_packet {
-	uint8_t *data;      /* buffer of the caller */
-	size_t size;        /* its capacity */
-	size_t length;      /* received */
+	uint8_t *data;		     /* buffer of the caller */
+	size_t size;		     /* its capacity */
+	size_t length;		     /* received */
 	int fds[ZFD_PACKET_FDS_MAX]; /* owned by the caller after receive; -1 = none */
 	size_t fd_count;
-	uid_t peer_uid;     /* from SCM_CREDENTIALS when SO_PASSCRED is on, else (uid_t)-1 */
-	pid_t peer_pid;     /* same, else -1 */
+	uid_t peer_uid; /* from SCM_CREDENTIALS when SO_PASSCRED is on, else (uid_t)-1 */
+	pid_t peer_pid; /* same, else -1 */
 };
 
-/* Sends one packet with fd_count descriptors (borrowed).  0 or a negative errno; never raises SIGPIPE.
- * flags: 0 or MSG_DONTWAIT. */
-int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count, int flags);
+/* Sends one packet with fd_count descriptors (borrowed).  0 or a negative errno; never raises
+ * SIGPIPE. flags: 0 or MSG_DONTWAIT. */
+int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count,
+	     int flags);
 /* Receives one packet.  Returns 1, 0 at end of stream, or a negative errno:
- * -EMSGSIZE packet larger than the buffer, -ETOOMANYREFS more descriptors than a packet holds or control data
- * cut (in both cases everything received is closed), -EAGAIN with MSG_DONTWAIT. */
+ * -EMSGSIZE packet larger than the buffer, -ETOOMANYREFS more descriptors than a packet holds or
+ * control data cut (in both cases everything received is closed), -EAGAIN with MSG_DONTWAIT. */
 int zfd_receive(int socket, struct zfd_packet *packet, int flags);
 /* Closes whatever descriptors the packet still holds. */
 void zfd_packet_close(struct zfd_packet *packet);

@@ -15,14 +15,15 @@ enum zlog_level { ZLOG_ERROR, ZLOG_WARNING, ZLOG_INFO, ZLOG_DEBUG };
  * and the highest level written.  Call once in main, again after fork. */
 void zlog_setup(const char *process, enum zlog_level highest, bool json);
 
-/* Request id shown in the following lines as request_id=…; NULL or "" for none. Copied (cut at 64). */
+/* Request id shown in the following lines as request_id=…; NULL or "" for none. Copied (cut at 64).
+ */
 void zlog_request(const char *request_id);
 
 void zlog(enum zlog_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#define zlog_error(...) zlog(ZLOG_ERROR, __VA_ARGS__)
+#define zlog_error(...)	  zlog(ZLOG_ERROR, __VA_ARGS__)
 #define zlog_warning(...) zlog(ZLOG_WARNING, __VA_ARGS__)
-#define zlog_info(...) zlog(ZLOG_INFO, __VA_ARGS__)
-#define zlog_debug(...) zlog(ZLOG_DEBUG, __VA_ARGS__)
+#define zlog_info(...)	  zlog(ZLOG_INFO, __VA_ARGS__)
+#define zlog_debug(...)	  zlog(ZLOG_DEBUG, __VA_ARGS__)
 
 /* The second as "2026-12-01T02:32:43", terminated; seconds since 1970, up to the year 9999.
  * Reads no time zone. */
