@@ -24,7 +24,7 @@ static void decode(uint8_t framing, struct zstr wire, size_t step, struct outcom
 	outcome->whole = false;
 	outcome->result = body_decoder_init(&decoder, framing, wire.length / 2);
 	while (outcome->result == 0 && wire.length > 0) {
-		struct zstr piece = { wire.data, wire.length < step ? wire.length : step };
+		struct zstr piece = {wire.data, wire.length < step ? wire.length : step};
 
 		wire.data += piece.length;
 		wire.length -= piece.length;
@@ -38,7 +38,8 @@ static void decode(uint8_t framing, struct zstr wire, size_t step, struct outcom
 			if (piece.length >= before || payload.length > before - piece.length)
 				abort();
 			if (payload.length > 0)
-				memcpy(outcome->content + outcome->used, payload.data, payload.length);
+				memcpy(outcome->content + outcome->used, payload.data,
+				       payload.length);
 			outcome->used += payload.length;
 		}
 	}
@@ -53,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2 || size - 2 > WIRE_MAX)
 		return 0;
-	wire = (struct zstr){ (const char *)data + 2, size - 2 };
+	wire = (struct zstr){(const char *)data + 2, size - 2};
 	decode(data[0] & 7, wire, WIRE_MAX, &at_once);
 	decode(data[0] & 7, wire, (size_t)data[1] % 16 + 1, &in_pieces);
 	if (at_once.result != in_pieces.result || at_once.whole != in_pieces.whole)

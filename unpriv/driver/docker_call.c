@@ -8,11 +8,12 @@
 #include "unpriv/base/json.h"
 #include "unpriv/driver/docker_text.h"
 
-#define VERSION_BODY_MAX (64 * 1024)
+#define VERSION_BODY_MAX 65536
 #define MESSAGE_MAX	 512
 #define ACTOR_MAX	 64 /* bytes of an id in the request table */
 
-/* The answers of all rows that speak to the engine have the same members, and so the same struct. */
+/* The answers of all rows that speak to the engine have the same members, and so the same struct.
+ */
 typedef struct ans_docker_container_inspect engine_answer;
 _Static_assert(sizeof(engine_answer) == sizeof(struct ans_docker_engine_version) &&
 		       sizeof(engine_answer) == sizeof(struct ans_docker_container_create) &&
@@ -21,7 +22,8 @@ _Static_assert(sizeof(engine_answer) == sizeof(struct ans_docker_engine_version)
 			       offsetof(struct ans_docker_engine_version, body) &&
 		       offsetof(engine_answer, body) ==
 			       offsetof(struct ans_docker_container_create, body) &&
-		       offsetof(engine_answer, body) == offsetof(struct ans_docker_image_pull, body),
+		       offsetof(engine_answer, body) ==
+			       offsetof(struct ans_docker_image_pull, body),
 	       "one struct for the engine's answers");
 
 uint32_t docker_wait_ms(const struct driver *driver, int64_t extra_s)
@@ -43,7 +45,7 @@ static struct zstr token(const char *text)
 
 	if (id.length > ACTOR_MAX)
 		id.length = ACTOR_MAX;
-	return text_valid(TEXT_TOKEN, id) ? id : (struct zstr){ 0 };
+	return text_valid(TEXT_TOKEN, id) ? id : (struct zstr){0};
 }
 
 struct docker_actor docker_actor(const struct driver *driver)
@@ -51,9 +53,9 @@ struct docker_actor docker_actor(const struct driver *driver)
 	const struct store_actor *actor = driver->actor;
 
 	if (actor == NULL)
-		return (struct docker_actor){ 0 };
-	return (struct docker_actor){ token(actor->request_id), token(actor->project_id),
-				      token(actor->user_id) };
+		return (struct docker_actor){0};
+	return (struct docker_actor){token(actor->request_id), token(actor->project_id),
+				     token(actor->user_id)};
 }
 
 void docker_reply_clear(struct docker_reply *reply)
@@ -80,21 +82,26 @@ static int helper_refused(struct driver *driver, enum proto_status status, const
 			 rule_of(err));
 		return -EACCES;
 	case PROTO_NOT_OURS:
-		rpc_fail(failure, "Conflict", "The container of that name was not made by this service");
+		rpc_fail(failure, "Conflict",
+			 "The container of that name was not made by this service");
 		return -EEXIST;
 	case PROTO_NO_ENGINE:
 		driver->api_minor = 0; /* what comes back may be another version */
-		rpc_fail(failure, "DockerError", "Docker internal error: the engine cannot be reached.");
+		rpc_fail(failure, "DockerError",
+			 "Docker internal error: the engine cannot be reached.");
 		return -EAGAIN;
 	case PROTO_ENGINE_TIMEOUT:
-		rpc_fail(failure, "DockerError", "Docker internal error: the engine does not answer.");
+		rpc_fail(failure, "DockerError",
+			 "Docker internal error: the engine does not answer.");
 		return -EAGAIN;
 	case PROTO_ENGINE_BROKEN:
 		driver->api_minor = 0;
-		rpc_fail(failure, "DockerError", "Docker internal error: the engine's answer was cut off.");
+		rpc_fail(failure, "DockerError",
+			 "Docker internal error: the engine's answer was cut off.");
 		return -EAGAIN;
 	case PROTO_NO_AUDIT:
-		rpc_fail(failure, "ZunException", "Not done: the audit record could not be written");
+		rpc_fail(failure, "ZunException",
+			 "Not done: the audit record could not be written");
 		return -EIO;
 	case PROTO_LIMIT:
 	case PROTO_OK:
@@ -118,12 +125,13 @@ static int channel_failed(int code, const struct zerr *err, struct rpc_failure *
 }
 
 /* The engine gave a status, but not the body that goes with it. */
-static int body_failed(int code, size_t body_max, struct docker_reply *reply, struct rpc_failure *failure)
+static int body_failed(int code, size_t body_max, struct docker_reply *reply,
+		       struct rpc_failure *failure)
 {
 	reply->unknown = true;
 	if (code == -EFBIG) {
-		rpc_fail(failure, "DockerError", "Docker internal error: an answer is over %zu bytes.",
-			 body_max);
+		rpc_fail(failure, "DockerError",
+			 "Docker internal error: an answer is over %zu bytes.", body_max);
 		return -EFBIG;
 	}
 	if (code == -ENOMEM) {
@@ -138,8 +146,8 @@ static int read_body(struct driver *driver, const struct docker_request *request
 		     struct docker_reply *reply, struct rpc_failure *failure)
 {
 	size_t body_max = docker_good(reply) ? request->body_max : DOCKER_ERROR_BODY_MAX;
-	int result = body_collect(&reply->reader, body_max, zfd_now_ms() + docker_wait_ms(driver, 0),
-				  &reply->body);
+	int result = body_collect(&reply->reader, body_max,
+				  zfd_now_ms() + docker_wait_ms(driver, 0), &reply->body);
 
 	body_reader_close(&reply->reader);
 	if (result == 0)
@@ -156,7 +164,7 @@ static int exchange(struct driver *driver, const struct docker_request *request,
 		    struct docker_reply *reply, struct rpc_failure *failure)
 {
 	engine_answer answer;
-	struct zerr err = { 0 };
+	struct zerr err = {0};
 	int fd = -1;
 	int result;
 
@@ -174,7 +182,8 @@ static int exchange(struct driver *driver, const struct docker_request *request,
 		return channel_failed(result, &err, failure);
 	}
 	reply->http_status = answer.http_status;
-	result = body_reader_open(&reply->reader, answer.framing, answer.content_length, answer.body, fd);
+	result = body_reader_open(&reply->reader, answer.framing, answer.content_length,
+				  answer.body, fd);
 	if (result < 0)
 		return body_failed(result, 0, reply, failure);
 	if (request->stream && docker_good(reply))
@@ -193,7 +202,8 @@ static int minor_of(const char *version)
 	return (int)minor;
 }
 
-/* The version to speak: the configured one, moved into what both sides know.  -1 when there is none. */
+/* The version to speak: the configured one, moved into what both sides know.  -1 when there is
+ * none. */
 static int choose_minor(int64_t configured, const char *greatest, const char *least)
 {
 	int engine_max = minor_of(greatest);
@@ -229,7 +239,8 @@ static int read_version(struct driver *driver, const struct docker_reply *reply,
 		return -EBADMSG;
 	minor = choose_minor(driver->config->docker_api_minor, greatest, least);
 	if (minor < 0)
-		return zerr_set(err, -EBADMSG, "no common version of the engine's API (1.%d to 1.%d)",
+		return zerr_set(err, -EBADMSG,
+				"no common version of the engine's API (1.%d to 1.%d)",
 				DOCKER_API_MIN, DOCKER_API_MAX);
 	driver->api_minor = (uint8_t)minor;
 	return 0;
@@ -239,11 +250,11 @@ static int read_version(struct driver *driver, const struct docker_reply *reply,
 static int negotiate(struct driver *driver, struct rpc_failure *failure)
 {
 	_cleanup_(docker_reply_clear) struct docker_reply reply = DOCKER_REPLY_INIT;
-	struct req_docker_engine_version message = { .wait_ms = docker_wait_ms(driver, 0) };
-	const struct docker_request request = { .number = PRIV_docker_engine_version,
-						.message = &message,
-						.body_max = VERSION_BODY_MAX };
-	struct zerr err = { 0 };
+	struct req_docker_engine_version message = {.wait_ms = docker_wait_ms(driver, 0)};
+	const struct docker_request request = {.number = PRIV_docker_engine_version,
+					       .message = &message,
+					       .body_max = VERSION_BODY_MAX};
+	struct zerr err = {0};
 	int result = exchange(driver, &request, &reply, failure);
 
 	if (result < 0)
@@ -269,13 +280,14 @@ static int versioned(struct driver *driver, const struct docker_request *request
 	return exchange(driver, request, reply, failure);
 }
 
-int docker_call(struct driver *driver, const struct docker_request *request, struct docker_reply *reply,
-		struct rpc_failure *failure)
+int docker_call(struct driver *driver, const struct docker_request *request,
+		struct docker_reply *reply, struct rpc_failure *failure)
 {
-	struct rpc_failure ignored = { 0 };
+	struct rpc_failure ignored = {0};
 	int result = versioned(driver, request, reply, failure);
 
-	/* A refused version is a 400 like any other: whether it was one, the engine's version tells. */
+	/* A refused version is a 400 like any other: whether it was one, the engine's version
+	 * tells. */
 	if (result < 0 || reply->http_status != 400)
 		return result;
 	if (negotiate(driver, &ignored) < 0 || driver->api_minor == *request->api_minor)
@@ -286,7 +298,7 @@ int docker_call(struct driver *driver, const struct docker_request *request, str
 int docker_refused(const struct docker_reply *reply, struct rpc_failure *failure)
 {
 	char text[MESSAGE_MAX];
-	struct zstr body = { reply->body.data, reply->body.length };
+	struct zstr body = {reply->body.data, reply->body.length};
 
 	docker_error_message(reply->http_status, body, text, sizeof(text));
 	switch (reply->http_status) {
@@ -309,7 +321,7 @@ int docker_refused(const struct docker_reply *reply, struct rpc_failure *failure
 
 int docker_senseless(const struct zerr *err, struct rpc_failure *failure)
 {
-	rpc_fail(failure, "DockerError", "Docker internal error: the engine's answer is not understood: %s.",
-		 err->msg);
+	rpc_fail(failure, "DockerError",
+		 "Docker internal error: the engine's answer is not understood: %s.", err->msg);
 	return -EIO;
 }

@@ -9,25 +9,25 @@
 #include "unpriv/driver/driver.h"
 #include "unpriv/driver/driver_body.h"
 
-#define DOCKER_ERROR_BODY_MAX (64 * 1024)
+#define DOCKER_ERROR_BODY_MAX 65536
 #define DOCKER_WAIT_MAX_S     3600 /* the table's bound of wait_ms */
 #define DOCKER_API_MIN	      24   /* minor versions of API 1.x that we speak */
 #define DOCKER_API_MAX	      51
 
 struct driver {
 	struct priv_channel channel;
-	const struct config *config;      /* borrowed */
-	const struct store_actor *actor;  /* borrowed, NULL before the first */
-	uint8_t api_minor;                /* 0: ask the engine first */
-	bool name_checked;                /* the engine's Name was compared with ours (K49) */
+	const struct config *config;	 /* borrowed */
+	const struct store_actor *actor; /* borrowed, NULL before the first */
+	uint8_t api_minor;		 /* 0: ask the engine first */
+	bool name_checked;		 /* the engine's Name was compared with ours (K49) */
 };
 
 struct docker_request {
-	uint16_t number;    /* of the request table */
+	uint16_t number; /* of the request table */
 	void *message;
 	uint8_t *api_minor; /* in message; NULL when it has none */
 	size_t body_max;    /* of a good answer */
-	bool stream;        /* leave a good answer's body in the reply's reader */
+	bool stream;	    /* leave a good answer's body in the reply's reader */
 };
 
 struct docker_reply {
@@ -41,12 +41,15 @@ struct docker_reply {
 
 /* Makes api_minor known.  0, or a negative errno with *failure. */
 int docker_know_version(struct driver *driver, struct rpc_failure *failure);
-/* Sends request and reads the answer, whatever its HTTP status.  Asks for the engine's version first when
- * it is not known, and again (then repeats the request once) when a 400 may mean a version it refuses
- * (K48, F14).  0, or a negative errno as in driver.h with *failure. */
-int docker_call(struct driver *driver, const struct docker_request *request, struct docker_reply *reply,
-		struct rpc_failure *failure);
-#define DOCKER_REPLY_INIT { .reader.fd = -1 }
+/* Sends request and reads the answer, whatever its HTTP status.  Asks for the engine's version
+ * first when it is not known, and again (then repeats the request once) when a 400 may mean a
+ * version it refuses (K48, F14).  0, or a negative errno as in driver.h with *failure. */
+int docker_call(struct driver *driver, const struct docker_request *request,
+		struct docker_reply *reply, struct rpc_failure *failure);
+#define DOCKER_REPLY_INIT                                                                          \
+	{                                                                                          \
+		.reader.fd = -1                                                                    \
+	}
 void docker_reply_clear(struct docker_reply *reply);
 
 static inline bool docker_good(const struct docker_reply *reply)

@@ -7,13 +7,14 @@
 #include "unpriv/store/container.h"
 
 struct docker_create {
-	struct req_docker_container_create request; /* its strings borrow from row, options and strings */
-	char *strings; /* owned: what the row's JSON columns hold, decoded */
+	struct req_docker_container_create
+		request; /* its strings borrow from row, options and strings */
+	char *strings;	 /* owned: what the row's JSON columns hold, decoded */
 	size_t used, size;
 };
 
 struct docker_create_options {
-	const char *reference;       /* repository:tag or repository@digest */
+	const char *reference;	     /* repository:tag or repository@digest */
 	const char *default_runtime; /* [DEFAULT]/container_runtime */
 	unsigned api_minor;
 };

@@ -22,13 +22,13 @@ static int look_at_image(struct driver *driver, const char *reference, struct do
 			 struct rpc_failure *failure)
 {
 	_cleanup_(docker_reply_clear) struct docker_reply reply = DOCKER_REPLY_INIT;
-	struct req_docker_image_inspect message = { .wait_ms = docker_wait_ms(driver, 0),
-						    .image = zstr_from(reference) };
-	const struct docker_request request = { .number = PRIV_docker_image_inspect,
-						.message = &message,
-						.api_minor = &message.api_minor,
-						.body_max = DOCKER_INSPECT_MAX };
-	struct zerr err = { 0 };
+	struct req_docker_image_inspect message = {.wait_ms = docker_wait_ms(driver, 0),
+						   .image = zstr_from(reference)};
+	const struct docker_request request = {.number = PRIV_docker_image_inspect,
+					       .message = &message,
+					       .api_minor = &message.api_minor,
+					       .body_max = DOCKER_INSPECT_MAX};
+	struct zerr err = {0};
 	int result = docker_call(driver, &request, &reply, failure);
 
 	if (result < 0)
@@ -43,20 +43,23 @@ static int look_at_image(struct driver *driver, const char *reference, struct do
 static int check_digest(const struct image_name *name, const struct docker_image *image,
 			struct rpc_failure *failure)
 {
-	if (name->digest[0] == '\0' || docker_image_has_digest(image, name->repository, name->digest))
+	if (name->digest[0] == '\0' ||
+	    docker_image_has_digest(image, name->repository, name->digest))
 		return 0;
 	rpc_fail(failure, "ZunException", "The image %s that the engine has is of another digest",
 		 name->reference);
 	return -EIO;
 }
 
-static int image_missing(const struct image_name *name, const char *why, struct rpc_failure *failure)
+static int image_missing(const struct image_name *name, const char *why,
+			 struct rpc_failure *failure)
 {
 	rpc_fail(failure, "ImageNotFound", "Image %s was not found%s", name->reference, why);
 	return -ENOENT;
 }
 
-static int pull_failed(const struct image_name *name, const char *reason, struct rpc_failure *failure)
+static int pull_failed(const struct image_name *name, const char *reason,
+		       struct rpc_failure *failure)
 {
 	/* The row gets the contract's text; the cause is for the operator. */
 	zlog_warning("image %s: pull failed: %s", name->reference, reason);
@@ -75,8 +78,8 @@ static int follow(struct docker_reply *reply, struct pull_stream *stream, struct
 	for (;;) {
 		uint64_t lines = stream->lines;
 
-		result = body_reader_next(&reply->reader, silence_ms < total_ms ? silence_ms : total_ms,
-					  &bytes);
+		result = body_reader_next(&reply->reader,
+					  silence_ms < total_ms ? silence_ms : total_ms, &bytes);
 		if (result == -ETIMEDOUT)
 			return zerr_set(err, result, "no progress for %d s, or not done in %d s",
 					PULL_SILENCE_S, PULL_TOTAL_S);
@@ -98,8 +101,8 @@ static int follow(struct docker_reply *reply, struct pull_stream *stream, struct
 static int read_progress(const struct image_name *name, struct docker_reply *reply,
 			 struct rpc_failure *failure)
 {
-	_cleanup_(pull_stream_clear) struct pull_stream stream = { 0 };
-	struct zerr err = { 0 };
+	_cleanup_(pull_stream_clear) struct pull_stream stream = {0};
+	struct zerr err = {0};
 	int result = pull_stream_init(&stream);
 
 	if (result < 0)
@@ -116,15 +119,15 @@ static int pull(struct driver *driver, const struct image_name *name, struct rpc
 {
 	_cleanup_(docker_reply_clear) struct docker_reply reply = DOCKER_REPLY_INIT;
 	struct docker_actor actor = docker_actor(driver);
-	struct req_docker_image_pull message = { .request_id = actor.request_id,
-						 .project_id = actor.project_id,
-						 .user_id = actor.user_id,
-						 .wait_ms = PULL_SILENCE_S * 1000,
-						 .image = zstr_from(name->reference) };
-	const struct docker_request request = { .number = PRIV_docker_image_pull,
-						.message = &message,
-						.api_minor = &message.api_minor,
-						.stream = true };
+	struct req_docker_image_pull message = {.request_id = actor.request_id,
+						.project_id = actor.project_id,
+						.user_id = actor.user_id,
+						.wait_ms = PULL_SILENCE_S * 1000,
+						.image = zstr_from(name->reference)};
+	const struct docker_request request = {.number = PRIV_docker_image_pull,
+					       .message = &message,
+					       .api_minor = &message.api_minor,
+					       .stream = true};
 	char reason[PULL_MESSAGE_MAX];
 	int result = docker_call(driver, &request, &reply, failure);
 
@@ -137,16 +140,16 @@ static int pull(struct driver *driver, const struct image_name *name, struct rpc
 		return read_progress(name, &reply, failure);
 	if (reply.http_status == 404)
 		return image_missing(name, "", failure);
-	docker_error_message(reply.http_status, (struct zstr){ reply.body.data, reply.body.length }, reason,
-			     sizeof(reason));
+	docker_error_message(reply.http_status, (struct zstr){reply.body.data, reply.body.length},
+			     reason, sizeof(reason));
 	return pull_failed(name, reason, failure);
 }
 
 static enum pull_policy read_policy(const struct container *row)
 {
-	static const char *const names[] = { [PULL_ALWAYS] = "always",
-					     [PULL_IF_NOT_PRESENT] = "ifnotpresent",
-					     [PULL_NEVER] = "never" };
+	static const char *const names[] = {[PULL_ALWAYS] = "always",
+					    [PULL_IF_NOT_PRESENT] = "ifnotpresent",
+					    [PULL_NEVER] = "never"};
 	const char *text = container_text(row, CONTAINER_image_pull_policy);
 
 	if (text[0] == '\0')
@@ -180,7 +183,7 @@ static int read_wish(const struct container *row, struct image_name *name, enum 
 
 int docker_image_ready(struct driver *driver, struct container *row, struct rpc_failure *failure)
 {
-	_cleanup_(docker_image_clear) struct docker_image image = { 0 };
+	_cleanup_(docker_image_clear) struct docker_image image = {0};
 	struct image_name name;
 	enum pull_policy policy;
 	int result = read_wish(row, &name, &policy, failure);
@@ -194,7 +197,8 @@ int docker_image_ready(struct driver *driver, struct container *row, struct rpc_
 		if (result != -ENOENT)
 			return result;
 		if (policy == PULL_NEVER)
-			return image_missing(&name, " on this host, and its pull policy is never", failure);
+			return image_missing(&name, " on this host, and its pull policy is never",
+					     failure);
 	}
 	result = pull(driver, &name, failure);
 	if (result < 0)
@@ -209,7 +213,7 @@ int docker_image_ready(struct driver *driver, struct container *row, struct rpc_
 int docker_image_defaults(struct driver *driver, const char *reference, struct container *row,
 			  struct rpc_failure *failure)
 {
-	_cleanup_(docker_image_clear) struct docker_image image = { 0 };
+	_cleanup_(docker_image_clear) struct docker_image image = {0};
 	bool no_command = docker_same_strings(row->command, NULL);
 	bool no_entrypoint = docker_same_strings(row->entrypoint, NULL);
 	int result;

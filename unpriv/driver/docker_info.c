@@ -12,7 +12,8 @@
 
 #define KIB_PER_MIB 1024
 
-static int get_text(struct json_object *object, const char *key, char *out, size_t size, struct zerr *err)
+static int get_text(struct json_object *object, const char *key, char *out, size_t size,
+		    struct zerr *err)
 {
 	const char *value = NULL;
 	int result = json_get_string(object, key, &value, err);
@@ -63,7 +64,8 @@ static int read_labels(struct json_object *object, struct docker_info *info, str
 
 	if (result == 0 && map == NULL)
 		result = -ENOMEM;
-	for (size_t i = 0; result == 0 && labels != NULL && i < json_object_array_length(labels); i++) {
+	for (size_t i = 0; result == 0 && labels != NULL && i < json_object_array_length(labels);
+	     i++) {
 		struct json_object *label = json_object_array_get_idx(labels, i);
 
 		if (!json_object_is_type(label, json_type_string))
@@ -84,7 +86,8 @@ static int read_runtimes(struct json_object *object, struct docker_info *info, s
 	if (result < 0)
 		return result;
 	if (runtimes != NULL) {
-		json_object_object_foreach(runtimes, name, unused) {
+		json_object_object_foreach(runtimes, name, unused)
+		{
 			struct json_object *item = json_object_new_string(name);
 
 			(void)unused;
@@ -98,7 +101,8 @@ static int read_runtimes(struct json_object *object, struct docker_info *info, s
 }
 
 /* DriverStatus is a list of [name, value]; anything else in it is passed over. */
-static int read_driver_status(struct json_object *object, struct docker_info *info, struct zerr *err)
+static int read_driver_status(struct json_object *object, struct docker_info *info,
+			      struct zerr *err)
 {
 	struct json_object *list = NULL;
 	int result = json_get_array(object, "DriverStatus", &list, err);
@@ -107,7 +111,8 @@ static int read_driver_status(struct json_object *object, struct docker_info *in
 		struct json_object *pair = json_object_array_get_idx(list, i);
 		const char *name, *value;
 
-		if (!json_object_is_type(pair, json_type_array) || json_object_array_length(pair) != 2)
+		if (!json_object_is_type(pair, json_type_array) ||
+		    json_object_array_length(pair) != 2)
 			continue;
 		name = json_object_get_string(json_object_array_get_idx(pair, 0));
 		value = json_object_get_string(json_object_array_get_idx(pair, 1));
@@ -125,13 +130,13 @@ static int read_texts(struct json_object *object, struct docker_info *info, stru
 		char *out;
 		size_t size;
 	} texts[] = {
-		{ "Name", info->name, sizeof(info->name) },
-		{ "DockerRootDir", info->root_dir, sizeof(info->root_dir) },
-		{ "Driver", info->storage_driver, sizeof(info->storage_driver) },
-		{ "Architecture", info->architecture, sizeof(info->architecture) },
-		{ "OSType", info->os_type, sizeof(info->os_type) },
-		{ "OperatingSystem", info->os, sizeof(info->os) },
-		{ "KernelVersion", info->kernel_version, sizeof(info->kernel_version) },
+		{"Name", info->name, sizeof(info->name)},
+		{"DockerRootDir", info->root_dir, sizeof(info->root_dir)},
+		{"Driver", info->storage_driver, sizeof(info->storage_driver)},
+		{"Architecture", info->architecture, sizeof(info->architecture)},
+		{"OSType", info->os_type, sizeof(info->os_type)},
+		{"OperatingSystem", info->os, sizeof(info->os)},
+		{"KernelVersion", info->kernel_version, sizeof(info->kernel_version)},
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -149,11 +154,11 @@ static int read_numbers(struct json_object *object, struct docker_info *info, st
 		const char *key;
 		int32_t *out;
 	} numbers[] = {
-		{ "NCPU", &info->cpus },
-		{ "Containers", &info->containers },
-		{ "ContainersRunning", &info->running },
-		{ "ContainersPaused", &info->paused },
-		{ "ContainersStopped", &info->stopped },
+		{"NCPU", &info->cpus},
+		{"Containers", &info->containers},
+		{"ContainersRunning", &info->running},
+		{"ContainersPaused", &info->paused},
+		{"ContainersStopped", &info->stopped},
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -167,8 +172,9 @@ static int read_numbers(struct json_object *object, struct docker_info *info, st
 
 int docker_info_read(const char *text, size_t length, struct docker_info *info, struct zerr *err)
 {
-	_cleanup_(docker_info_clear) struct docker_info read = { 0 };
-	_cleanup_(json_putp) struct json_object *object = json_parse(text, length, DOCKER_INFO_MAX, err);
+	_cleanup_(docker_info_clear) struct docker_info read = {0};
+	_cleanup_(json_putp) struct json_object *object =
+		json_parse(text, length, DOCKER_INFO_MAX, err);
 	int result;
 
 	if (object == NULL)
@@ -187,7 +193,7 @@ int docker_info_read(const char *text, size_t length, struct docker_info *info, 
 	if (result < 0)
 		return result == -ENOMEM ? result : -EBADMSG;
 	*info = read;
-	read = (struct docker_info){ 0 };
+	memset(&read, 0, sizeof(read)); /* handed over */
 	return 0;
 }
 
@@ -195,7 +201,7 @@ void docker_info_clear(struct docker_info *info)
 {
 	free(info->labels);
 	free(info->runtimes);
-	*info = (struct docker_info){ 0 };
+	*info = (struct docker_info){0};
 }
 
 /* The KiB that stand after "name:" at the beginning of a line, as MiB. */
@@ -212,7 +218,7 @@ static int meminfo_value(const char *text, const char *name, int32_t *mib)
 			const char *digits = line + length + 1 + strspn(line + length + 1, " \t");
 			size_t count = strspn(digits, "0123456789");
 
-			if (zstr_copy((struct zstr){ digits, count }, number, sizeof(number)) < 0 ||
+			if (zstr_copy((struct zstr){digits, count}, number, sizeof(number)) < 0 ||
 			    zfd_parse_u64(number, (uint64_t)INT32_MAX * KIB_PER_MIB, &kib) < 0)
 				return -EBADMSG;
 			*mib = (int32_t)(kib / KIB_PER_MIB);
@@ -248,7 +254,8 @@ static bool next_field(const char **rest, struct zstr *field)
 	return field->length > 0;
 }
 
-/* A mount point of mountinfo, its \ooo escapes undone, is directory or above it: length of the match, or 0. */
+/* A mount point of mountinfo, its \ooo escapes undone, is directory or above it: length of the
+ * match, or 0. */
 static size_t covers(struct zstr mount_point, const char *directory)
 {
 	size_t matched = 0;
@@ -329,15 +336,15 @@ static bool has_project_quota(const char *mountinfo, const char *directory)
 		if (matched == 0 || matched < longest)
 			continue;
 		longest = matched;
-		quota = zstr_equal(mount.type, "xfs") &&
-			(has_option(mount.options, "prjquota") || has_option(mount.options, "pquota"));
+		quota = zstr_equal(mount.type, "xfs") && (has_option(mount.options, "prjquota") ||
+							  has_option(mount.options, "pquota"));
 	}
 	return quota;
 }
 
 bool docker_disk_quota(const struct docker_info *info, const char *mountinfo)
 {
-	static const char *const always[] = { "devicemapper", "windowsfilter", "zfs", "btrfs" };
+	static const char *const always[] = {"devicemapper", "windowsfilter", "zfs", "btrfs"};
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
 		if (strcmp(info->storage_driver, always[i]) == 0)

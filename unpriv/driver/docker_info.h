@@ -6,7 +6,7 @@
 #include "unpriv/store/store.h"
 #include <stdbool.h>
 
-#define DOCKER_INFO_MAX (4 * 1024 * 1024)
+#define DOCKER_INFO_MAX (UINT32_C(4) << 20)
 
 struct docker_info {
 	char name[256];

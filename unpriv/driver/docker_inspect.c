@@ -56,10 +56,10 @@ static int read_flags(struct json_object *object, struct docker_state *state, st
 	const struct {
 		const char *key;
 		bool *value;
-	} flags[] = { { "Paused", &state->paused },
-		      { "Running", &state->running },
-		      { "Restarting", &state->restarting },
-		      { "Dead", &state->dead } };
+	} flags[] = {{"Paused", &state->paused},
+		     {"Running", &state->running},
+		     {"Restarting", &state->restarting},
+		     {"Dead", &state->dead}};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		int result = json_get_bool(object, flags[i].key, flags[i].value, err);
@@ -86,34 +86,41 @@ static int read_state(struct json_object *inspect, struct docker_state *state, s
 	if (result == 0)
 		result = json_get_string(object, "Error", &error, err);
 	if (result == 0)
-		result = json_get_int(object, "ExitCode", INT32_MIN, UINT32_MAX, &state->exit_code, err);
+		result = json_get_int(object, "ExitCode", INT32_MIN, UINT32_MAX, &state->exit_code,
+				      err);
 	if (result == 0)
 		result = copy_string(object, "Status", state->status, sizeof(state->status), err);
 	if (result == 0)
-		result = copy_string(object, "StartedAt", state->started_at, DOCKER_STAMP_SIZE, err);
+		result =
+			copy_string(object, "StartedAt", state->started_at, DOCKER_STAMP_SIZE, err);
 	if (result == 0)
-		result = copy_string(object, "FinishedAt", state->finished_at, DOCKER_STAMP_SIZE, err);
+		result = copy_string(object, "FinishedAt", state->finished_at, DOCKER_STAMP_SIZE,
+				     err);
 	state->error = error != NULL && error[0] != '\0';
 	return result;
 }
 
 /* The numbers of "80/tcp": {} and the like. */
-static int read_ports(struct json_object *config, struct docker_container *container, struct zerr *err)
+static int read_ports(struct json_object *config, struct docker_container *container,
+		      struct zerr *err)
 {
 	struct json_object *ports = NULL;
 	int result = json_get_object(config, "ExposedPorts", &ports, err);
 
 	if (result < 0 || ports == NULL)
 		return result;
-	json_object_object_foreach(ports, key, unused) {
+	json_object_object_foreach(ports, key, unused)
+	{
 		char number[8];
 		const char *slash = strchrnul(key, '/');
 		uint64_t port;
 
 		(void)unused;
 		if (container->port_count == DOCKER_PORTS_MAX)
-			return zerr_set(err, -EBADMSG, "more than %d exposed ports", DOCKER_PORTS_MAX);
-		if (zstr_copy((struct zstr){ key, (size_t)(slash - key) }, number, sizeof(number)) < 0 ||
+			return zerr_set(err, -EBADMSG, "more than %d exposed ports",
+					DOCKER_PORTS_MAX);
+		if (zstr_copy((struct zstr){key, (size_t)(slash - key)}, number, sizeof(number)) <
+			    0 ||
 		    zfd_parse_u64(number, UINT16_MAX, &port) < 0)
 			return zerr_set(err, -EBADMSG, "an exposed port is no number");
 		container->ports[container->port_count++] = (uint16_t)port;
@@ -121,7 +128,8 @@ static int read_ports(struct json_object *config, struct docker_container *conta
 	return 0;
 }
 
-static int read_label(struct json_object *config, struct docker_container *container, struct zerr *err)
+static int read_label(struct json_object *config, struct docker_container *container,
+		      struct zerr *err)
 {
 	struct json_object *labels = NULL;
 	int result = json_get_object(config, "Labels", &labels, err);
@@ -131,7 +139,8 @@ static int read_label(struct json_object *config, struct docker_container *conta
 	return own_string(labels, DOCKER_LABEL_UUID, &container->label_uuid, err);
 }
 
-static int read_config(struct json_object *inspect, struct docker_container *container, struct zerr *err)
+static int read_config(struct json_object *inspect, struct docker_container *container,
+		       struct zerr *err)
 {
 	struct json_object *config = NULL;
 	int result = json_get_object(inspect, "Config", &config, err);
@@ -170,7 +179,8 @@ static int read_host_config(struct json_object *inspect, struct docker_container
 	if (result == 0)
 		result = json_get_bool(config, "AutoRemove", &container->auto_remove, err);
 	if (result == 0)
-		result = json_get_int(config, "Memory", INT64_MIN, INT64_MAX, &container->memory, err);
+		result = json_get_int(config, "Memory", INT64_MIN, INT64_MAX, &container->memory,
+				      err);
 	if (result == 0)
 		result = json_get_int(config, "CpuShares", INT64_MIN, INT64_MAX,
 				      &container->cpu_shares, err);
@@ -184,7 +194,8 @@ static int read_id(struct json_object *object, char id[DOCKER_ID_SIZE], struct z
 
 	if (result < 0)
 		return result;
-	if (strlen(id) != DOCKER_ID_SIZE - 1 || strspn(id, "0123456789abcdef") != DOCKER_ID_SIZE - 1)
+	if (strlen(id) != DOCKER_ID_SIZE - 1 ||
+	    strspn(id, "0123456789abcdef") != DOCKER_ID_SIZE - 1)
 		return zerr_set(err, -EBADMSG, "Id: expected 64 hexadecimal digits");
 	return 0;
 }
@@ -195,7 +206,8 @@ static struct json_object *parse_object(const char *text, size_t length, struct 
 	struct json_object *object = json_parse(text, length, DOCKER_INSPECT_MAX, err);
 
 	if (object != NULL && !json_object_is_type(object, json_type_object)) {
-		(void)zerr_set(err, -EBADMSG, "expected a JSON object"); /* the result is NULL anyway */
+		(void)zerr_set(err, -EBADMSG,
+			       "expected a JSON object"); /* the result is NULL anyway */
 		json_putp(&object);
 		object = NULL;
 	}
@@ -205,7 +217,7 @@ static struct json_object *parse_object(const char *text, size_t length, struct 
 int docker_container_read(const char *text, size_t length, struct docker_container *container,
 			  struct zerr *err)
 {
-	_cleanup_(docker_container_clear) struct docker_container read = { 0 };
+	_cleanup_(docker_container_clear) struct docker_container read = {0};
 	_cleanup_(json_putp) struct json_object *inspect = parse_object(text, length, err);
 	int result;
 
@@ -221,7 +233,7 @@ int docker_container_read(const char *text, size_t length, struct docker_contain
 	if (result < 0)
 		return result == -ENOMEM ? result : -EBADMSG;
 	*container = read;
-	read = (struct docker_container){ 0 };
+	memset(&read, 0, sizeof(read)); /* handed over */
 	return 0;
 }
 
@@ -234,12 +246,12 @@ void docker_container_clear(struct docker_container *container)
 	free(container->entrypoint);
 	free(container->environment);
 	free(container->runtime);
-	*container = (struct docker_container){ 0 };
+	*container = (struct docker_container){0};
 }
 
 int docker_image_read(const char *text, size_t length, struct docker_image *image, struct zerr *err)
 {
-	_cleanup_(docker_image_clear) struct docker_image read = { 0 };
+	_cleanup_(docker_image_clear) struct docker_image read = {0};
 	_cleanup_(json_putp) struct json_object *inspect = parse_object(text, length, err);
 	struct json_object *config = NULL;
 	int result;
@@ -256,7 +268,7 @@ int docker_image_read(const char *text, size_t length, struct docker_image *imag
 	if (result < 0)
 		return result == -ENOMEM ? result : -EBADMSG;
 	*image = read;
-	read = (struct docker_image){ 0 };
+	memset(&read, 0, sizeof(read)); /* handed over */
 	return 0;
 }
 
@@ -265,10 +277,11 @@ void docker_image_clear(struct docker_image *image)
 	free(image->command);
 	free(image->entrypoint);
 	free(image->digests);
-	*image = (struct docker_image){ 0 };
+	*image = (struct docker_image){0};
 }
 
-bool docker_image_has_digest(const struct docker_image *image, const char *repository, const char *digest)
+bool docker_image_has_digest(const struct docker_image *image, const char *repository,
+			     const char *digest)
 {
 	_cleanup_(json_putp) struct json_object *digests = NULL;
 

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DOCKER_INSPECT_MAX (4 * 1024 * 1024)
-#define DOCKER_PORTS_MAX 256
-#define DOCKER_ID_SIZE 65 /* 64 hexadecimal digits */
-#define DOCKER_STAMP_SIZE 64
-#define DOCKER_LABEL_UUID "io.keelson.uuid"
+#define DOCKER_INSPECT_MAX  (UINT32_C(4) << 20)
+#define DOCKER_PORTS_MAX    256
+#define DOCKER_ID_SIZE	    65 /* 64 hexadecimal digits */
+#define DOCKER_STAMP_SIZE   64
+#define DOCKER_LABEL_UUID   "io.keelson.uuid"
 #define DOCKER_LABEL_PREFIX "io.keelson."
 
 struct docker_state {
@@ -27,7 +27,7 @@ struct docker_container {
 	char id[DOCKER_ID_SIZE];
 	struct docker_state state;
 	/* Config; NULL or zero when the engine left it out */
-	char *hostname, *image, *label_uuid;  /* owned */
+	char *hostname, *image, *label_uuid;	  /* owned */
 	char *command, *entrypoint, *environment; /* owned JSON text: arrays of strings, or NULL */
 	bool tty, interactive;
 	uint16_t ports[DOCKER_PORTS_MAX];
@@ -38,20 +38,23 @@ struct docker_container {
 	int64_t memory, cpu_shares;
 };
 
-/* 0 with *container owned (docker_container_clear), -EBADMSG for a body that is no inspect answer. */
+/* 0 with *container owned (docker_container_clear), -EBADMSG for a body that is no inspect answer.
+ */
 int docker_container_read(const char *text, size_t length, struct docker_container *container,
 			  struct zerr *err);
 void docker_container_clear(struct docker_container *container);
 
 struct docker_image {
 	char *command, *entrypoint; /* owned JSON text: arrays of strings, or NULL */
-	char *digests;              /* owned JSON text: RepoDigests, or NULL */
+	char *digests;		    /* owned JSON text: RepoDigests, or NULL */
 };
 
-int docker_image_read(const char *text, size_t length, struct docker_image *image, struct zerr *err);
+int docker_image_read(const char *text, size_t length, struct docker_image *image,
+		      struct zerr *err);
 void docker_image_clear(struct docker_image *image);
 /* Is repository@digest among the image's RepoDigests?  repository as in an image's name. */
-bool docker_image_has_digest(const struct docker_image *image, const char *repository, const char *digest);
+bool docker_image_has_digest(const struct docker_image *image, const char *repository,
+			     const char *digest);
 
 /* The id in the answer to a create.  0 or -EBADMSG. */
 int docker_created_id(const char *text, size_t length, char id[DOCKER_ID_SIZE], struct zerr *err);

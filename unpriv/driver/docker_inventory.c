@@ -8,12 +8,13 @@
 #include "common/zlog.h"
 #include "unpriv/driver/docker_info.h"
 #include "unpriv/driver/docker_ops.h"
+#include "unpriv/driver/node_numa.h"
 #include <fcntl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define MEMINFO_MAX   (64 * 1024)
-#define MOUNTINFO_MAX (4 * 1024 * 1024) /* some thousand mounts */
+#define MEMINFO_MAX   65536
+#define MOUNTINFO_MAX (UINT32_C(4) << 20) /* some thousand mounts */
 #define GIB	      (UINT64_C(1) << 30)
 
 /* A file of /proc as owned text, or NULL. */
@@ -65,12 +66,12 @@ static int32_t disk_total(const char *root_dir, double reserve)
 static int ask(struct driver *driver, struct docker_info *info, struct zerr *err)
 {
 	_cleanup_(docker_reply_clear) struct docker_reply reply = DOCKER_REPLY_INIT;
-	struct req_docker_engine_info message = { .wait_ms = docker_wait_ms(driver, 0) };
-	const struct docker_request request = { .number = PRIV_docker_engine_info,
-						.message = &message,
-						.api_minor = &message.api_minor,
-						.body_max = DOCKER_INFO_MAX };
-	struct rpc_failure failure = { 0 };
+	struct req_docker_engine_info message = {.wait_ms = docker_wait_ms(driver, 0)};
+	const struct docker_request request = {.number = PRIV_docker_engine_info,
+					       .message = &message,
+					       .api_minor = &message.api_minor,
+					       .body_max = DOCKER_INFO_MAX};
+	struct rpc_failure failure = {0};
 	int result = docker_call(driver, &request, &reply, &failure);
 
 	if (result == 0 && !docker_good(&reply))
@@ -87,13 +88,14 @@ static void check_name(struct driver *driver, const struct docker_info *info)
 		return;
 	driver->name_checked = true;
 	if (strcmp(info->name, driver->config->host) != 0)
-		zlog_warning("the engine's name %s differs from [DEFAULT]/host %s: reported under the latter",
+		zlog_warning("the engine's name %s differs from [DEFAULT]/host %s: reported under "
+			     "the latter",
 			     info->name, driver->config->host);
 }
 
 int docker_inventory(struct driver *driver, struct compute_node *node, struct zerr *err)
 {
-	_cleanup_(docker_info_clear) struct docker_info info = { 0 };
+	_cleanup_(docker_info_clear) struct docker_info info = {0};
 	_cleanup_free_ char *mountinfo = NULL;
 	int result = ask(driver, &info, err);
 
@@ -116,6 +118,7 @@ int docker_inventory(struct driver *driver, struct compute_node *node, struct ze
 	memcpy(node->os_type, info.os_type, sizeof(node->os_type));
 	memcpy(node->os, info.os, sizeof(node->os));
 	memcpy(node->kernel_version, info.kernel_version, sizeof(node->kernel_version));
+	node->numa_topology = node_numa_topology(NODE_NUMA_PATH, driver->config->floating_cpu_set);
 	node->labels = TAKE_PTR(info.labels);
 	node->runtimes = TAKE_PTR(info.runtimes);
 	return 0;

@@ -10,16 +10,17 @@
 #include "unpriv/driver/docker_state.h"
 #include "unpriv/image/image_name.h"
 
-#define CREATE_BODY_MAX (1024 * 1024) /* an id, and warnings */
+#define CREATE_BODY_MAX (UINT32_C(1) << 20) /* an id, and warnings */
 
 enum outcome { OUTCOME_MADE = 0, OUTCOME_AGAIN = 1 };
 
 /* What stands between us and the container: who already has its name.
  * OUTCOME_MADE when that is ours to adopt (id set), OUTCOME_AGAIN when the name is free now. */
-static int clear_the_way(struct driver *driver, struct container *row, const struct docker_create *create,
-			 char id[DOCKER_ID_SIZE], struct rpc_failure *failure)
+static int clear_the_way(struct driver *driver, struct container *row,
+			 const struct docker_create *create, char id[DOCKER_ID_SIZE],
+			 struct rpc_failure *failure)
 {
-	_cleanup_(docker_container_clear) struct docker_container there = { 0 };
+	_cleanup_(docker_container_clear) struct docker_container there = {0};
 	bool labelled;
 	int result = docker_look(driver, row, &there, failure);
 
@@ -29,7 +30,8 @@ static int clear_the_way(struct driver *driver, struct container *row, const str
 		return result;
 	labelled = there.label_uuid != NULL && strcasecmp(there.label_uuid, row->uuid) == 0;
 	if (there.label_uuid != NULL && !labelled) {
-		rpc_fail(failure, "Conflict", "The name zun-%s belongs to another container", row->uuid);
+		rpc_fail(failure, "Conflict", "The name zun-%s belongs to another container",
+			 row->uuid);
 		return -EEXIST;
 	}
 	if (labelled && docker_never_started(&there.state) && !there.state.dead &&
@@ -47,11 +49,11 @@ static int attempt(struct driver *driver, struct container *row, struct docker_c
 		   char id[DOCKER_ID_SIZE], struct rpc_failure *failure)
 {
 	_cleanup_(docker_reply_clear) struct docker_reply reply = DOCKER_REPLY_INIT;
-	const struct docker_request request = { .number = PRIV_docker_container_create,
-						.message = &create->request,
-						.api_minor = &create->request.api_minor,
-						.body_max = CREATE_BODY_MAX };
-	struct zerr err = { 0 };
+	const struct docker_request request = {.number = PRIV_docker_container_create,
+					       .message = &create->request,
+					       .api_minor = &create->request.api_minor,
+					       .body_max = CREATE_BODY_MAX};
+	struct zerr err = {0};
 	int result = docker_call(driver, &request, &reply, failure);
 
 	if (result == 0 && docker_good(&reply)) {
@@ -81,7 +83,7 @@ static int prepare(struct driver *driver, struct container *row, const struct im
 		.default_runtime = driver->config->container_runtime,
 		.api_minor = driver->api_minor,
 	};
-	struct zerr err = { 0 };
+	struct zerr err = {0};
 	int result = docker_create_build(row, &options, create, &err);
 
 	if (result < 0) {
@@ -96,9 +98,10 @@ static int prepare(struct driver *driver, struct container *row, const struct im
 }
 
 /* The new container's row: state as after any create, and what the engine filled in. */
-static int finish(struct driver *driver, struct container *row, const char *id, struct rpc_failure *failure)
+static int finish(struct driver *driver, struct container *row, const char *id,
+		  struct rpc_failure *failure)
 {
-	_cleanup_(docker_container_clear) struct docker_container made = { 0 };
+	_cleanup_(docker_container_clear) struct docker_container made = {0};
 	int result = container_set_text(row, CONTAINER_container_id, id);
 
 	if (result < 0) {
@@ -109,7 +112,8 @@ static int finish(struct driver *driver, struct container *row, const char *id, 
 	return result < 0 ? result : docker_fill_row(&made, true, row, failure);
 }
 
-int docker_create_container(struct driver *driver, struct container *row, struct rpc_failure *failure)
+int docker_create_container(struct driver *driver, struct container *row,
+			    struct rpc_failure *failure)
 {
 	_cleanup_(docker_create_freep) struct docker_create *create = NULL;
 	struct image_name name;
@@ -126,12 +130,14 @@ int docker_create_container(struct driver *driver, struct container *row, struct
 		result = docker_image_defaults(driver, name.reference, row, failure);
 	if (result == 0)
 		result = prepare(driver, row, &name, &create, failure);
-	if (result == 0)
-		result = attempt(driver, row, create, id, failure);
+	if (create == NULL)
+		return result;
+	result = attempt(driver, row, create, id, failure);
 	if (result == OUTCOME_AGAIN)
 		result = attempt(driver, row, create, id, failure);
 	if (result == OUTCOME_AGAIN) {
-		rpc_fail(failure, "Conflict", "The name zun-%s could not be had from the engine", row->uuid);
+		rpc_fail(failure, "Conflict", "The name zun-%s could not be had from the engine",
+			 row->uuid);
 		return -EBUSY;
 	}
 	return result < 0 ? result : finish(driver, row, id, failure);

@@ -11,7 +11,7 @@
 
 int pull_stream_init(struct pull_stream *stream)
 {
-	*stream = (struct pull_stream){ 0 };
+	*stream = (struct pull_stream){0};
 	stream->line = malloc(PULL_LINE_MAX);
 	return stream->line == NULL ? -ENOMEM : 0;
 }
@@ -19,7 +19,7 @@ int pull_stream_init(struct pull_stream *stream)
 void pull_stream_clear(struct pull_stream *stream)
 {
 	free(stream->line);
-	*stream = (struct pull_stream){ 0 };
+	*stream = (struct pull_stream){0};
 }
 
 /* Keeps the first error only: it is the cause, what follows are its consequences. */
@@ -83,7 +83,8 @@ int pull_stream_feed(struct pull_stream *stream, struct zstr bytes, struct zerr 
 		size_t part = newline != NULL ? (size_t)(newline - bytes.data) : bytes.length;
 
 		if (part > PULL_LINE_MAX - stream->used)
-			return zerr_set(err, -EBADMSG, "a progress line is over %d bytes", PULL_LINE_MAX);
+			return zerr_set(err, -EBADMSG, "a progress line is over %d bytes",
+					PULL_LINE_MAX);
 		memcpy(stream->line + stream->used, bytes.data, part);
 		stream->used += part;
 		bytes.data += part;

@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PULL_LINE_MAX (64 * 1024)
+#define PULL_LINE_MAX	 65536
 #define PULL_MESSAGE_MAX 256
 
 struct pull_stream {
 	char *line; /* PULL_LINE_MAX bytes, owned */
 	size_t used;
 	uint64_t lines; /* complete ones: the measure of progress */
-	bool failed;    /* an error member was there */
-	int64_t code;   /* errorDetail.code, 0 when there was none */
+	bool failed;	/* an error member was there */
+	int64_t code;	/* errorDetail.code, 0 when there was none */
 	char message[PULL_MESSAGE_MAX];
 };
 

@@ -9,17 +9,18 @@
 #include "unpriv/driver/docker_ops.h"
 #include <poll.h>
 
-#define REMOVE_WAIT_S	   60
-#define POLL_FIRST_MS	   100
-#define POLL_LONGEST_MS	   1000
-#define REMOVE_BODY_MAX	   (64 * 1024)
+#define REMOVE_WAIT_S	60
+#define POLL_FIRST_MS	100
+#define POLL_LONGEST_MS 1000
+#define REMOVE_BODY_MAX 65536
 
 enum presence { GONE = 0, GOING = 1, STAYS = 2 };
 
 /* What is left of the container, or a negative errno. */
-static int presence(struct driver *driver, struct container *row, bool *dead, struct rpc_failure *failure)
+static int presence(struct driver *driver, struct container *row, bool *dead,
+		    struct rpc_failure *failure)
 {
-	_cleanup_(docker_container_clear) struct docker_container there = { 0 };
+	_cleanup_(docker_container_clear) struct docker_container there = {0};
 	int result = docker_look(driver, row, &there, failure);
 
 	*dead = false;
@@ -39,15 +40,15 @@ static int request_removal(struct driver *driver, struct container *row, bool fo
 {
 	_cleanup_(docker_reply_clear) struct docker_reply reply = DOCKER_REPLY_INIT;
 	struct docker_actor actor = docker_actor(driver);
-	struct req_docker_container_delete message = { .request_id = actor.request_id,
-						       .project_id = actor.project_id,
-						       .user_id = actor.user_id,
-						       .wait_ms = docker_wait_ms(driver, 0),
-						       .force = force };
-	const struct docker_request request = { .number = PRIV_docker_container_delete,
-						.message = &message,
-						.api_minor = &message.api_minor,
-						.body_max = REMOVE_BODY_MAX };
+	struct req_docker_container_delete message = {.request_id = actor.request_id,
+						      .project_id = actor.project_id,
+						      .user_id = actor.user_id,
+						      .wait_ms = docker_wait_ms(driver, 0),
+						      .force = force};
+	const struct docker_request request = {.number = PRIV_docker_container_delete,
+					       .message = &message,
+					       .api_minor = &message.api_minor,
+					       .body_max = REMOVE_BODY_MAX};
 	int result = docker_row_uuid(row, message.uuid, failure);
 
 	if (result == 0)
@@ -74,7 +75,8 @@ static int wait_gone(struct driver *driver, struct container *row, bool force,
 		result = presence(driver, row, &dead, failure);
 		if (result <= 0)
 			return result;
-		/* A removal that broke off, or its dead rest.  Whether it helps, the next look tells. */
+		/* A removal that broke off, or its dead rest.  Whether it helps, the next look
+		 * tells. */
 		if (dead || result == STAYS)
 			(void)request_removal(driver, row, force || dead, &ignored);
 	}
@@ -86,7 +88,7 @@ static int wait_gone(struct driver *driver, struct container *row, bool force,
 int docker_remove_container(struct driver *driver, struct container *row, bool force,
 			    struct rpc_failure *failure)
 {
-	struct rpc_failure refusal = { 0 };
+	struct rpc_failure refusal = {0};
 	bool dead;
 	int refused = request_removal(driver, row, force, &refusal);
 	int there;

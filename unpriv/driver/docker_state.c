@@ -11,9 +11,9 @@
 
 #define DETAIL_SIZE 96 /* the column has 50, which an age of any length would pass */
 
-static const char *const row_statuses[] = { "Error",   "Running", "Stopped",  "Paused",
-					    "Unknown", "Creating", "Created", "Deleted",
-					    "Deleting", "Rebuilding", "Dead",  "Restarting" };
+static const char *const row_statuses[] = {"Error",    "Running",    "Stopped", "Paused",
+					   "Unknown",  "Creating",   "Created", "Deleted",
+					   "Deleting", "Rebuilding", "Dead",	"Restarting"};
 
 /* status NULL: as it is. */
 static int set_status(struct container *row, const char *status, const char *detail)
@@ -40,16 +40,17 @@ static const char *status_named(const char *engine_status)
 	return NULL;
 }
 
-/* Exited(<code>) <age> ago <tail>; after a failed start there is no age, and its place stays empty. */
-static int exited(const struct docker_state *state, time_t now, const char *tail, struct container *row,
-		  const char *status)
+/* Exited(<code>) <age> ago <tail>; after a failed start there is no age, and its place stays empty.
+ */
+static int exited(const struct docker_state *state, time_t now, const char *tail,
+		  struct container *row, const char *status)
 {
 	char age[DOCKER_AGE_MAX];
 	char detail[DETAIL_SIZE];
 	enum docker_age known = docker_age_text(state->finished_at, now, age);
 
-	(void)snprintf(detail, sizeof(detail), "Exited(%lld) %s ago %s", (long long)state->exit_code,
-		       age, tail);
+	(void)snprintf(detail, sizeof(detail), "Exited(%lld) %s ago %s",
+		       (long long)state->exit_code, age, tail);
 	return set_status(row, status, known == DOCKER_AGE_UNKNOWN ? NULL : detail);
 }
 
@@ -116,7 +117,8 @@ int docker_state_to_row(const struct docker_state *state, time_t now, struct con
 
 int docker_set_json(struct container *row, enum container_column column, const char *text)
 {
-	_cleanup_(json_putp) struct json_object *old = json_tokener_parse(container_text(row, column));
+	_cleanup_(json_putp) struct json_object *old =
+		json_tokener_parse(container_text(row, column));
 	_cleanup_(json_putp) struct json_object *new = json_tokener_parse(text);
 
 	if (old != NULL && json_object_equal(old, new))

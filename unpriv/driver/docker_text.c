@@ -8,7 +8,7 @@
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
 
-#define ERROR_BODY_MAX (64 * 1024)
+#define ERROR_BODY_MAX 65536
 
 /* Bytes of the character at text, 1 for a byte that begins none. */
 static size_t character_length(struct zstr text, bool *valid)
@@ -16,7 +16,7 @@ static size_t character_length(struct zstr text, bool *valid)
 	unsigned char lead = (unsigned char)text.data[0];
 	size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 
-	*valid = length <= text.length && text_utf8_valid((struct zstr){ text.data, length });
+	*valid = length <= text.length && text_utf8_valid((struct zstr){text.data, length});
 	return *valid ? length : 1;
 }
 
@@ -57,7 +57,8 @@ void docker_error_message(unsigned http_status, struct zstr body, char *out, siz
 
 	object = json_parse(body.data, body.length, ERROR_BODY_MAX, &err);
 	if (json_object_is_type(object, json_type_object))
-		(void)json_get_string(object, "message", &message, &err); /* wrong type: as absent */
+		(void)json_get_string(object, "message", &message,
+				      &err); /* wrong type: as absent */
 	if (message != NULL)
 		body = zstr_from(message);
 	else if (object != NULL)
@@ -91,11 +92,15 @@ static bool parse_clock(const char *stamp, struct tm *clock)
 		if (form[i] == '0' ? !digit : stamp[i] != form[i])
 			return false; /* the end of a shorter text too */
 	}
-	*clock = (struct tm){ .tm_year = digits(stamp, 4) - 1900, .tm_mon = digits(stamp + 5, 2) - 1,
-			      .tm_mday = digits(stamp + 8, 2), .tm_hour = digits(stamp + 11, 2),
-			      .tm_min = digits(stamp + 14, 2), .tm_sec = digits(stamp + 17, 2) };
+	*clock = (struct tm){.tm_year = digits(stamp, 4) - 1900,
+			     .tm_mon = digits(stamp + 5, 2) - 1,
+			     .tm_mday = digits(stamp + 8, 2),
+			     .tm_hour = digits(stamp + 11, 2),
+			     .tm_min = digits(stamp + 14, 2),
+			     .tm_sec = digits(stamp + 17, 2)};
 	return clock->tm_mon >= 0 && clock->tm_mon < 12 && clock->tm_mday >= 1 &&
-	       clock->tm_mday <= 31 && clock->tm_hour < 24 && clock->tm_min < 60 && clock->tm_sec <= 60;
+	       clock->tm_mday <= 31 && clock->tm_hour < 24 && clock->tm_min < 60 &&
+	       clock->tm_sec <= 60;
 }
 
 /* The zone after the seconds: [.fraction] then "Z" or ±HH:MM. */
@@ -123,7 +128,7 @@ enum docker_age docker_age_text(const char *stamp, time_t now, char out[DOCKER_A
 	static const struct {
 		const char *name;
 		long long seconds;
-	} units[] = { { "days", 86400 }, { "hours", 3600 }, { "mins", 60 }, { "seconds", 1 } };
+	} units[] = {{"days", 86400}, {"hours", 3600}, {"mins", 60}, {"seconds", 1}};
 	struct tm clock;
 	int offset_s;
 	long long age;

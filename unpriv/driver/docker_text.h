@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <time.h>
 
-/* Copies text to out[size]: cut at a character's boundary, control bytes become blanks, invalid UTF-8
- * becomes '?', blanks at the end go. */
+/* Copies text to out[size]: cut at a character's boundary, control bytes become blanks, invalid
+ * UTF-8 becomes '?', blanks at the end go. */
 void docker_text_clean(struct zstr text, char *out, size_t size);
-/* The message member of an error body (or the body itself when it is no JSON), cleaned; "HTTP status N"
- * when there is none. */
+/* The message member of an error body (or the body itself when it is no JSON), cleaned; "HTTP
+ * status N" when there is none. */
 void docker_error_message(unsigned http_status, struct zstr body, char *out, size_t size);
 
 enum docker_age {
@@ -19,5 +19,6 @@ enum docker_age {
 };
 
 #define DOCKER_AGE_MAX 32
-/* "N days", "N hours", "N mins", "N seconds": the largest unit only (docker-driver.md §3); "" unless KNOWN. */
+/* "N days", "N hours", "N mins", "N seconds": the largest unit only (docker-driver.md §3); ""
+ * unless KNOWN. */
 enum docker_age docker_age_text(const char *stamp, time_t now, char out[DOCKER_AGE_MAX]);

@@ -12,14 +12,14 @@
 /* The engine writes chunks of at most a few MiB; eight digits are 4 GiB. */
 #define CHUNK_DIGITS_MAX 8
 /* Trailers carry nothing for us; the engine sends none. */
-#define TRAILER_BYTES_MAX 4096
+#define TRAILER_BYTES_MAX  4096
 #define COLLECT_FIRST_SIZE 4096
 
 int body_decoder_init(struct body_decoder *decoder, uint8_t framing, uint64_t content_length)
 {
 	if (framing > PROTO_BODY_NONE)
 		return -EBADMSG;
-	*decoder = (struct body_decoder){ .framing = framing, .state = BODY_PLAIN };
+	*decoder = (struct body_decoder){.framing = framing, .state = BODY_PLAIN};
 	switch (decoder->framing) {
 	case PROTO_BODY_LENGTH:
 		decoder->left = content_length;
@@ -122,7 +122,7 @@ static void take(struct zstr *input, size_t count)
 
 int body_decode(struct body_decoder *decoder, struct zstr *input, struct zstr *payload)
 {
-	*payload = (struct zstr){ 0 };
+	*payload = (struct zstr){0};
 	while (input->length > 0) {
 		int result;
 
@@ -134,7 +134,8 @@ int body_decode(struct body_decoder *decoder, struct zstr *input, struct zstr *p
 			if (decoder->framing != PROTO_BODY_CLOSE)
 				decoder->left -= payload->length;
 			if (decoder->left == 0)
-				decoder->state = decoder->state == BODY_CHUNK ? BODY_CHUNK_CR : BODY_END;
+				decoder->state =
+					decoder->state == BODY_CHUNK ? BODY_CHUNK_CR : BODY_END;
 			return 0;
 		}
 		result = decode_byte(decoder, *input->data);
@@ -179,7 +180,7 @@ static int reader_fill(struct body_reader *reader, uint64_t deadline_ms)
 	count = ZFD_RETRY(read(reader->fd, reader->buffer, sizeof(reader->buffer)));
 	if (count < 0)
 		return -errno;
-	reader->input = (struct zstr){ reader->buffer, (size_t)count };
+	reader->input = (struct zstr){reader->buffer, (size_t)count};
 	return count > 0;
 }
 
@@ -226,10 +227,11 @@ static int text_reserve(struct body_text *text, size_t *size, size_t length, siz
 	return 0;
 }
 
-int body_collect(struct body_reader *reader, size_t cap, uint64_t deadline_ms, struct body_text *text)
+int body_collect(struct body_reader *reader, size_t cap, uint64_t deadline_ms,
+		 struct body_text *text)
 {
-	_cleanup_(body_text_clear) struct body_text collected = { 0 };
-	struct zstr payload = { 0 };
+	_cleanup_(body_text_clear) struct body_text collected = {0};
+	struct zstr payload = {0};
 	size_t size = 0;
 	int result;
 
@@ -248,12 +250,12 @@ int body_collect(struct body_reader *reader, size_t cap, uint64_t deadline_ms, s
 		return result;
 	collected.data[collected.length] = '\0';
 	*text = collected;
-	collected = (struct body_text){ 0 };
+	memset(&collected, 0, sizeof(collected)); /* handed over */
 	return 0;
 }
 
 void body_text_clear(struct body_text *text)
 {
 	free(text->data);
-	*text = (struct body_text){ 0 };
+	*text = (struct body_text){0};
 }

@@ -9,8 +9,8 @@
 #include "unpriv/driver/docker_ops.h"
 #include "unpriv/driver/docker_state.h"
 
-#define BODY_SMALL    (64 * 1024) /* answers that say nothing but "done" */
-#define STOP_GRACE_S  10	  /* the engine's own default */
+#define BODY_SMALL	 65536 /* answers that say nothing but "done" */
+#define STOP_GRACE_S	 10    /* the engine's own default */
 #define STOP_GRACE_MAX_S 86400
 
 static int driver_open(const struct config *config, int helper_channel, struct driver **driver,
@@ -48,7 +48,8 @@ static void driver_actor(struct driver *driver, const struct store_actor *actor)
 	driver->actor = actor;
 }
 
-int docker_row_uuid(const struct container *row, uint8_t uuid[UUID_SIZE], struct rpc_failure *failure)
+int docker_row_uuid(const struct container *row, uint8_t uuid[UUID_SIZE],
+		    struct rpc_failure *failure)
 {
 	if (uuid_parse(zstr_from(row->uuid), uuid) == 0)
 		return 0;
@@ -56,16 +57,16 @@ int docker_row_uuid(const struct container *row, uint8_t uuid[UUID_SIZE], struct
 	return -EINVAL;
 }
 
-int docker_look(struct driver *driver, const struct container *row, struct docker_container *container,
-		struct rpc_failure *failure)
+int docker_look(struct driver *driver, const struct container *row,
+		struct docker_container *container, struct rpc_failure *failure)
 {
 	_cleanup_(docker_reply_clear) struct docker_reply reply = DOCKER_REPLY_INIT;
-	struct req_docker_container_inspect message = { .wait_ms = docker_wait_ms(driver, 0) };
-	const struct docker_request request = { .number = PRIV_docker_container_inspect,
-						.message = &message,
-						.api_minor = &message.api_minor,
-						.body_max = DOCKER_INSPECT_MAX };
-	struct zerr err = { 0 };
+	struct req_docker_container_inspect message = {.wait_ms = docker_wait_ms(driver, 0)};
+	const struct docker_request request = {.number = PRIV_docker_container_inspect,
+					       .message = &message,
+					       .api_minor = &message.api_minor,
+					       .body_max = DOCKER_INSPECT_MAX};
+	struct zerr err = {0};
 	int result = docker_row_uuid(row, message.uuid, failure);
 
 	if (result == 0)
@@ -93,9 +94,10 @@ int docker_fill_row(const struct docker_container *container, bool force, struct
 	return result;
 }
 
-static int show(struct driver *driver, struct container *row, bool force, struct rpc_failure *failure)
+static int show(struct driver *driver, struct container *row, bool force,
+		struct rpc_failure *failure)
 {
-	_cleanup_(docker_container_clear) struct docker_container container = { 0 };
+	_cleanup_(docker_container_clear) struct docker_container container = {0};
 	int result;
 
 	/* Nothing was made yet, so there is nothing to say. */
@@ -118,9 +120,10 @@ static int act(struct driver *driver, uint16_t number, void *message, uint8_t *a
 	       struct rpc_failure *failure)
 {
 	_cleanup_(docker_reply_clear) struct docker_reply reply = DOCKER_REPLY_INIT;
-	const struct docker_request request = {
-		.number = number, .message = message, .api_minor = api_minor, .body_max = BODY_SMALL
-	};
+	const struct docker_request request = {.number = number,
+					       .message = message,
+					       .api_minor = api_minor,
+					       .body_max = BODY_SMALL};
 	int result = docker_call(driver, &request, &reply, failure);
 
 	if (result < 0 || docker_good(&reply) || reply.http_status == 304)
@@ -129,7 +132,8 @@ static int act(struct driver *driver, uint16_t number, void *message, uint8_t *a
 }
 
 /* Start, pause and unpause have the same fields. */
-_Static_assert(sizeof(struct req_docker_container_start) == sizeof(struct req_docker_container_pause) &&
+_Static_assert(sizeof(struct req_docker_container_start) ==
+			       sizeof(struct req_docker_container_pause) &&
 		       sizeof(struct req_docker_container_start) ==
 			       sizeof(struct req_docker_container_unpause) &&
 		       offsetof(struct req_docker_container_start, uuid) ==
@@ -142,10 +146,10 @@ static int plain_action(struct driver *driver, uint16_t number, struct container
 			struct rpc_failure *failure)
 {
 	struct docker_actor actor = docker_actor(driver);
-	struct req_docker_container_start message = { .request_id = actor.request_id,
-						      .project_id = actor.project_id,
-						      .user_id = actor.user_id,
-						      .wait_ms = docker_wait_ms(driver, 0) };
+	struct req_docker_container_start message = {.request_id = actor.request_id,
+						     .project_id = actor.project_id,
+						     .user_id = actor.user_id,
+						     .wait_ms = docker_wait_ms(driver, 0)};
 	int result = check_created(row, failure);
 
 	if (result == 0)
@@ -158,19 +162,20 @@ static int start(struct driver *driver, struct container *row, struct rpc_failur
 	return plain_action(driver, PRIV_docker_container_start, row, failure);
 }
 
-static int pause_container(struct driver *driver, struct container *row, struct rpc_failure *failure)
+static int pause_container(struct driver *driver, struct container *row,
+			   struct rpc_failure *failure)
 {
 	return plain_action(driver, PRIV_docker_container_pause, row, failure);
 }
 
 static int unpause(struct driver *driver, struct container *row, struct rpc_failure *failure)
 {
-	_cleanup_(docker_container_clear) struct docker_container container = { 0 };
-	struct rpc_failure ignored = { 0 };
+	_cleanup_(docker_container_clear) struct docker_container container = {0};
+	struct rpc_failure ignored = {0};
 	int result = plain_action(driver, PRIV_docker_container_unpause, row, failure);
 
-	/* The engine calls it an internal error of its own when the container is not paused; whether that
-	 * is what it meant, the state tells. */
+	/* The engine calls it an internal error of its own when the container is not paused;
+	 * whether that is what it meant, the state tells. */
 	if (result == -EIO && docker_look(driver, row, &container, &ignored) == 0 &&
 	    !container.state.paused) {
 		rpc_fail(failure, "Conflict", "The container is not paused");
@@ -190,12 +195,13 @@ static int stop(struct driver *driver, struct container *row, int64_t timeout_s,
 		struct rpc_failure *failure)
 {
 	struct docker_actor actor = docker_actor(driver);
-	struct req_docker_container_stop message = { .request_id = actor.request_id,
-						     .project_id = actor.project_id,
-						     .user_id = actor.user_id,
-						     .wait_ms = docker_wait_ms(driver, grace(timeout_s)),
-						     .has_grace = timeout_s >= 0,
-						     .grace_s = grace(timeout_s) };
+	struct req_docker_container_stop message = {
+		.request_id = actor.request_id,
+		.project_id = actor.project_id,
+		.user_id = actor.user_id,
+		.wait_ms = docker_wait_ms(driver, grace(timeout_s)),
+		.has_grace = timeout_s >= 0,
+		.grace_s = grace(timeout_s)};
 	int result = check_created(row, failure);
 
 	if (result == 0)
@@ -209,11 +215,12 @@ static int reboot(struct driver *driver, struct container *row, int64_t timeout_
 		  struct rpc_failure *failure)
 {
 	struct docker_actor actor = docker_actor(driver);
-	struct req_docker_container_restart message = { .request_id = actor.request_id,
-							.project_id = actor.project_id,
-							.user_id = actor.user_id,
-							.wait_ms = docker_wait_ms(driver, grace(timeout_s)),
-							.grace_s = grace(timeout_s) };
+	struct req_docker_container_restart message = {
+		.request_id = actor.request_id,
+		.project_id = actor.project_id,
+		.user_id = actor.user_id,
+		.wait_ms = docker_wait_ms(driver, grace(timeout_s)),
+		.grace_s = grace(timeout_s)};
 	int result = check_created(row, failure);
 
 	if (result == 0)
@@ -227,10 +234,10 @@ static int kill_container(struct driver *driver, struct container *row, unsigned
 			  struct rpc_failure *failure)
 {
 	struct docker_actor actor = docker_actor(driver);
-	struct req_docker_container_kill message = { .request_id = actor.request_id,
-						     .project_id = actor.project_id,
-						     .user_id = actor.user_id,
-						     .wait_ms = docker_wait_ms(driver, 0) };
+	struct req_docker_container_kill message = {.request_id = actor.request_id,
+						    .project_id = actor.project_id,
+						    .user_id = actor.user_id,
+						    .wait_ms = docker_wait_ms(driver, 0)};
 	int result = check_created(row, failure);
 
 	if (result == 0)
@@ -245,13 +252,38 @@ static int kill_container(struct driver *driver, struct container *row, unsigned
 	return act(driver, PRIV_docker_container_kill, &message, &message.api_minor, failure);
 }
 
+/* Success may have had failures on its way (an image that was not there yet): they are nobody's
+ * business. */
+static int settled(int result, struct rpc_failure *failure)
+{
+	if (result == 0)
+		*failure = (struct rpc_failure){0};
+	return result;
+}
+
+static int image_ready(struct driver *driver, struct container *row, struct rpc_failure *failure)
+{
+	return settled(docker_image_ready(driver, row, failure), failure);
+}
+
+static int create(struct driver *driver, struct container *row, struct rpc_failure *failure)
+{
+	return settled(docker_create_container(driver, row, failure), failure);
+}
+
+static int remove_container(struct driver *driver, struct container *row, bool force,
+			    struct rpc_failure *failure)
+{
+	return settled(docker_remove_container(driver, row, force, failure), failure);
+}
+
 const struct driver_ops driver_docker = {
 	.open = driver_open,
 	.close = driver_close,
 	.usable = driver_usable,
 	.actor = driver_actor,
-	.image_ready = docker_image_ready,
-	.create = docker_create_container,
+	.image_ready = image_ready,
+	.create = create,
 	.show = show,
 	.start = start,
 	.stop = stop,
@@ -259,6 +291,6 @@ const struct driver_ops driver_docker = {
 	.pause = pause_container,
 	.unpause = unpause,
 	.kill = kill_container,
-	.remove = docker_remove_container,
+	.remove = remove_container,
 	.inventory = docker_inventory,
 };

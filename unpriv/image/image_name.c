@@ -11,7 +11,7 @@
 int image_name_read(const char *text, struct image_name *name)
 {
 	struct imageref reference;
-	struct image_name read = { .tag = "latest" };
+	struct image_name read = {.tag = "latest"};
 	int length;
 
 	if (imageref_parse(zstr_from(text), &reference) < 0 ||
@@ -20,7 +20,8 @@ int image_name_read(const char *text, struct image_name *name)
 		return -EINVAL;
 	if (reference.digest.length > 0)
 		read.tag[0] = '\0';
-	else if (reference.tag.length > 0 && zstr_copy(reference.tag, read.tag, sizeof(read.tag)) < 0)
+	else if (reference.tag.length > 0 &&
+		 zstr_copy(reference.tag, read.tag, sizeof(read.tag)) < 0)
 		return -EINVAL;
 	length = snprintf(read.reference, sizeof(read.reference), "%s%c%s", read.repository,
 			  read.digest[0] != '\0' ? '@' : ':',

@@ -17,10 +17,13 @@ void case_open(struct driver_case *test, const struct fake_step *steps)
 	struct zerr err;
 
 	*test = (struct driver_case){
-		.config = { .host = host, .container_runtime = runtime, .docker_api_minor = 26,
-			    .docker_default_timeout = 60, .reserve_disk_for_image = 0.2 },
-		.actor = { .request_id = "req-1", .project_id = "p1", .user_id = "u1" },
-		.row = { .cpu = 0.5, .interactive = true },
+		.config = {.host = host,
+			   .container_runtime = runtime,
+			   .docker_api_minor = 26,
+			   .docker_default_timeout = 60,
+			   .reserve_disk_for_image = 0.2},
+		.actor = {.request_id = "req-1", .project_id = "p1", .user_id = "u1"},
+		.row = {.cpu = 0.5, .interactive = true},
 	};
 	case_set(test, CONTAINER_uuid, CASE_UUID);
 	case_set(test, CONTAINER_container_id, CASE_ID);
@@ -31,7 +34,8 @@ void case_open(struct driver_case *test, const struct fake_step *steps)
 	case_set(test, CONTAINER_environment, "{\"A\": \"1\"}");
 	case_set(test, CONTAINER_memory, "512");
 	fake_start(&test->helper, steps);
-	assert_int_equal(driver_docker.open(&test->config, test->helper.channel, &test->driver, &err), 0);
+	assert_int_equal(
+		driver_docker.open(&test->config, test->helper.channel, &test->driver, &err), 0);
 	driver_docker.actor(test->driver, &test->actor);
 }
 

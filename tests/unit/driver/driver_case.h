@@ -17,13 +17,25 @@ struct driver_case {
 };
 
 /* Steps shorter to write. */
-#define STEP(request, http) { .number = PRIV_docker_##request, .http_status = (http) }
-#define STEP_BODY(request, http, text) \
-	{ .number = PRIV_docker_##request, .http_status = (http), .body = (text), .chunked = true }
-#define STEP_REFUSED(request, why, text) \
-	{ .number = PRIV_docker_##request, .status = (why), .rule = (text) }
-#define STEP_VERSION STEP_BODY(engine_version, 200, "{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"1.12\"}")
-#define STEP_END { .number = 0 }
+#define STEP(request, http)                                                                        \
+	{                                                                                          \
+		.number = PRIV_docker_##request, .http_status = (http)                             \
+	}
+#define STEP_BODY(request, http, text)                                                             \
+	{                                                                                          \
+		.number = PRIV_docker_##request, .http_status = (http), .body = (text),            \
+		.chunked = true                                                                    \
+	}
+#define STEP_REFUSED(request, why, text)                                                           \
+	{                                                                                          \
+		.number = PRIV_docker_##request, .status = (why), .rule = (text)                   \
+	}
+#define STEP_VERSION                                                                               \
+	STEP_BODY(engine_version, 200, "{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"1.12\"}")
+#define STEP_END                                                                                   \
+	{                                                                                          \
+		.number = 0                                                                        \
+	}
 
 void case_open(struct driver_case *test, const struct fake_step *steps);
 /* Closes the driver and checks that the whole script was played. */

@@ -37,7 +37,7 @@ static uint64_t integer(const struct proto_row *row, const char *name, const voi
 static void text(const struct proto_row *row, const char *name, const void *message, char *out)
 {
 	const struct proto_field *field = proto_field_find(row->fields, row->field_count, name);
-	struct zstr value = { 0 };
+	struct zstr value = {0};
 
 	if (field != NULL)
 		memcpy(&value, (const char *)message + field->offset, sizeof(value));
@@ -70,7 +70,7 @@ static void note(struct fake_log *log, const struct proto_row *row, const void *
 static const struct proto_row *receive(int channel, uint8_t *buffer, void *message,
 				       struct proto_header *header)
 {
-	struct zfd_packet packet = { .data = buffer, .size = PROTO_FRAME_MAX };
+	struct zfd_packet packet = {.data = buffer, .size = PROTO_FRAME_MAX};
 	_cleanup_free_ uint8_t *large = NULL;
 	const struct proto_row *row;
 	struct zreader reader;
@@ -89,14 +89,16 @@ static const struct proto_row *receive(int channel, uint8_t *buffer, void *messa
 	if (packet.fd_count == 1) {
 		/* Mapped for good: the child is short-lived and strings borrow from it. */
 		ssize_t size = zfd_check_sealed(packet.fds[0], PROTO_LARGE_MAX);
-		void *map = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, packet.fds[0], 0)
+		void *map = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE,
+					    packet.fds[0], 0)
 				     : MAP_FAILED;
 
 		if (map == MAP_FAILED)
 			die("no sealed memfd");
 		zreader_init(&reader, map, (size_t)size);
 	}
-	if (proto_decode(row->fields, row->field_count, reader.data, reader.left, message, &bad) < 0)
+	if (proto_decode(row->fields, row->field_count, reader.data, reader.left, message, &bad) <
+	    0)
 		die(bad);
 	zfd_packet_close(&packet);
 	return row;
@@ -122,8 +124,8 @@ static void reply(int channel, const struct proto_header *request, uint16_t stat
 		die("cannot answer");
 }
 
-static void reply_message(int channel, const struct proto_header *request, const struct proto_row *row,
-			  const void *answer, int fd)
+static void reply_message(int channel, const struct proto_header *request,
+			  const struct proto_row *row, const void *answer, int fd)
 {
 	_cleanup_free_ uint8_t *data = malloc(PROTO_PAYLOAD_MAX);
 	struct zwriter writer;
@@ -163,14 +165,14 @@ static char *framed(const struct fake_step *step, size_t *length)
 	return out;
 }
 
-static void answer_engine(int channel, const struct proto_header *header, const struct proto_row *row,
-			  const struct fake_step *step)
+static void answer_engine(int channel, const struct proto_header *header,
+			  const struct proto_row *row, const struct fake_step *step)
 {
-	struct ans_docker_container_inspect answer = { .http_status = step->http_status,
-						       .framing = PROTO_BODY_NONE };
+	struct ans_docker_container_inspect answer = {.http_status = step->http_status,
+						      .framing = PROTO_BODY_NONE};
 	_cleanup_free_ char *body = NULL;
 	size_t length = 0, inline_bytes;
-	int ends[2] = { -1, -1 };
+	int ends[2] = {-1, -1};
 
 	if (step->body != NULL) {
 		body = framed(step, &length);
@@ -178,8 +180,9 @@ static void answer_engine(int channel, const struct proto_header *header, const 
 		answer.content_length = step->chunked ? 0 : length;
 		length -= step->cut;
 	}
-	inline_bytes = step->inline_bytes == 0 || step->inline_bytes > length ? length : step->inline_bytes;
-	answer.body = (struct zstr){ body, inline_bytes };
+	inline_bytes = step->inline_bytes == 0 || step->inline_bytes > length ? length
+									      : step->inline_bytes;
+	answer.body = (struct zstr){body, inline_bytes};
 	answer.body_continues = inline_bytes < length;
 	if (answer.body_continues && pipe2(ends, O_CLOEXEC) < 0)
 		die("pipe");
@@ -203,9 +206,9 @@ static void refuse(int channel, const struct proto_header *header, const struct 
 
 static void hello(int channel, uint8_t *buffer, union fake_message *message)
 {
-	struct ans_docker_hello answer = { .version = PROTO_VERSION,
-					   .build_id = { (const char *)proto_build_id,
-							 sizeof(proto_build_id) } };
+	struct ans_docker_hello answer = {
+		.version = PROTO_VERSION,
+		.build_id = {(const char *)proto_build_id, sizeof(proto_build_id)}};
 	struct proto_header header;
 	const struct proto_row *row = receive(channel, buffer, message, &header);
 
@@ -258,8 +261,8 @@ void fake_start(struct fake_helper *helper, const struct fake_step *steps)
 	int ends[2];
 
 	(void)signal(SIGPIPE, SIG_IGN); /* a body may be closed early */
-	helper->log = mmap(NULL, sizeof(*helper->log), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			   -1, 0);
+	helper->log = mmap(NULL, sizeof(*helper->log), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(helper->log != MAP_FAILED);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	helper->pid = fork();

@@ -13,16 +13,16 @@
 #define FAKE_TEXT_MAX  600
 
 struct fake_step {
-	uint16_t number;      /* the request that must come */
-	uint16_t status;      /* enum proto_status of the answer */
-	const char *rule;     /* of an answer that is not OK */
+	uint16_t number;  /* the request that must come */
+	uint16_t status;  /* enum proto_status of the answer */
+	const char *rule; /* of an answer that is not OK */
 	uint16_t http_status;
-	const char *body;     /* content; NULL = no body */
-	bool chunked;         /* frame it so */
-	size_t inline_bytes;  /* of the framed body; 0 = all, the rest goes through a pipe */
-	size_t cut;           /* bytes at the end that never come */
-	unsigned repeat;      /* times more that this step is played */
-	bool hang_up;         /* answer nothing and exit */
+	const char *body;    /* content; NULL = no body */
+	bool chunked;	     /* frame it so */
+	size_t inline_bytes; /* of the framed body; 0 = all, the rest goes through a pipe */
+	size_t cut;	     /* bytes at the end that never come */
+	unsigned repeat;     /* times more that this step is played */
+	bool hang_up;	     /* answer nothing and exit */
 };
 
 /* What the helper was asked, in order. */
@@ -42,7 +42,7 @@ struct fake_log {
 
 struct fake_helper {
 	pid_t pid;
-	int channel;          /* for the driver's open, which takes it */
+	int channel;	      /* for the driver's open, which takes it */
 	struct fake_log *log; /* shared */
 };
 

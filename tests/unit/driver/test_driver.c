@@ -8,8 +8,8 @@
 
 static void test_the_version_is_asked_once_and_kept(void **state)
 {
-	static const struct fake_step steps[] = { STEP_VERSION, STEP(container_start, 204),
-						  STEP(container_start, 304), STEP_END };
+	static const struct fake_step steps[] = {STEP_VERSION, STEP(container_start, 204),
+						 STEP(container_start, 304), STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -29,32 +29,31 @@ static const struct {
 	int64_t configured;
 	int minor; /* -1: none in common */
 } versions[] = {
-	{ "{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"1.12\"}", 26, 26 },
-	{ "{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"1.12\"}", 45, 41 },
-	{ "{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"1.12\"}", 12, 24 },
-	{ "{\"ApiVersion\":\"1.52\",\"MinAPIVersion\":\"1.44\"}", 26, 44 },
-	{ "{\"ApiVersion\":\"1.60\",\"MinAPIVersion\":\"1.44\"}", 99, 51 },
-	{ "{\"ApiVersion\":\"1.24\"}", 26, 24 },
-	{ "{\"ApiVersion\":\"1.60\",\"MinAPIVersion\":\"1.52\"}", 26, -1 },
-	{ "{\"ApiVersion\":\"1.23\",\"MinAPIVersion\":\"1.12\"}", 26, -1 },
-	{ "{\"ApiVersion\":\"2.0\"}", 26, -1 },
-	{ "{\"ApiVersion\":\"1.41x\"}", 26, -1 },
-	{ "{\"ApiVersion\":41}", 26, -1 },
-	{ "{}", 26, -1 },
-	{ "[]", 26, -1 },
-	{ "", 26, -1 },
+	{"{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"1.12\"}", 26, 26},
+	{"{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"1.12\"}", 45, 41},
+	{"{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"1.12\"}", 12, 24},
+	{"{\"ApiVersion\":\"1.52\",\"MinAPIVersion\":\"1.44\"}", 26, 44},
+	{"{\"ApiVersion\":\"1.60\",\"MinAPIVersion\":\"1.44\"}", 99, 51},
+	{"{\"ApiVersion\":\"1.24\"}", 26, 24},
+	{"{\"ApiVersion\":\"1.60\",\"MinAPIVersion\":\"1.52\"}", 26, -1},
+	{"{\"ApiVersion\":\"1.23\",\"MinAPIVersion\":\"1.12\"}", 26, -1},
+	{"{\"ApiVersion\":\"2.0\"}", 26, -1},
+	{"{\"ApiVersion\":\"1.41x\"}", 26, -1},
+	{"{\"ApiVersion\":41}", 26, -1},
+	{"{}", 26, -1},
+	{"[]", 26, -1},
+	{"", 26, -1},
 };
 
 static void test_the_version_spoken_is_one_that_both_sides_know(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
-		const struct fake_step steps[] = { STEP_BODY(engine_version, 200, versions[i].version),
-						   { .number = versions[i].minor < 0
-								     ? 0
-								     : PRIV_docker_container_start,
-						     .http_status = 204 },
-						   STEP_END };
+		const struct fake_step steps[] = {
+			STEP_BODY(engine_version, 200, versions[i].version),
+			{.number = versions[i].minor < 0 ? 0 : PRIV_docker_container_start,
+			 .http_status = 204},
+			STEP_END};
 		struct driver_case test;
 		int result;
 
@@ -74,7 +73,8 @@ static void test_a_refused_version_is_negotiated_again_and_the_call_repeated_onc
 	static const struct fake_step steps[] = {
 		STEP_VERSION,
 		STEP_BODY(container_start, 400, "{\"message\":\"client version 1.26 is too old\"}"),
-		STEP_BODY(engine_version, 200, "{\"ApiVersion\":\"1.52\",\"MinAPIVersion\":\"1.44\"}"),
+		STEP_BODY(engine_version, 200,
+			  "{\"ApiVersion\":\"1.52\",\"MinAPIVersion\":\"1.44\"}"),
 		STEP(container_start, 204),
 		STEP_END,
 	};
@@ -92,8 +92,7 @@ static void test_a_400_of_another_meaning_is_not_repeated(void **state)
 {
 	static const struct fake_step steps[] = {
 		STEP_VERSION, STEP_BODY(container_start, 400, "{\"message\":\"exec: not found\"}"),
-		STEP_VERSION, STEP_END
-	};
+		STEP_VERSION, STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -105,9 +104,9 @@ static void test_a_400_of_another_meaning_is_not_repeated(void **state)
 
 static void test_an_engine_that_came_back_is_asked_for_its_version_again(void **state)
 {
-	static const struct fake_step steps[] = { STEP_VERSION,
-						  STEP_REFUSED(container_start, PROTO_NO_ENGINE, "refused"),
-						  STEP_VERSION, STEP(container_start, 204), STEP_END };
+	static const struct fake_step steps[] = {
+		STEP_VERSION, STEP_REFUSED(container_start, PROTO_NO_ENGINE, "refused"),
+		STEP_VERSION, STEP(container_start, 204), STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -128,33 +127,38 @@ static const struct {
 	int result;
 	const char *class, *text;
 } answers[] = {
-	{ STEP(container_start, 204), 0, NULL, NULL },
-	{ STEP(container_start, 304), 0, NULL, NULL },
-	{ STEP_BODY(container_start, 404, "{\"message\":\"No such container: x\"}"), -ENOENT, "Conflict",
-	  "No such container: x" },
-	{ STEP_BODY(container_start, 409, "{\"message\":\"404 not found\"}"), -EBUSY, "Conflict",
-	  "404 not found" },
-	{ STEP_BODY(container_start, 500, "{\"message\":\"is paused, 404, not running\"}"), -EIO, "DockerError",
-	  "Docker internal error: is paused, 404, not running." },
-	{ STEP_BODY(container_start, 500, "oops\n"), -EIO, "DockerError", "Docker internal error: oops." },
-	{ STEP(container_start, 500), -EIO, "DockerError", "Docker internal error: HTTP status 500." },
-	{ STEP_BODY(container_start, 503, "{}"), -EAGAIN, "DockerError", "HTTP status 503" },
-	{ STEP_BODY(container_start, 403, "{\"message\":\"plugin\"}"), -EIO, "DockerError", "plugin" },
-	{ STEP_REFUSED(container_start, PROTO_DENIED, "memory_max"), -EACCES, "NotAuthorized",
-	  "site policy of this host: memory_max" },
-	{ STEP_REFUSED(container_start, PROTO_NOT_OURS, "x"), -EEXIST, "Conflict", "not made by" },
-	{ STEP_REFUSED(container_start, PROTO_NO_ENGINE, "x"), -EAGAIN, "DockerError", "reached" },
-	{ STEP_REFUSED(container_start, PROTO_ENGINE_TIMEOUT, "x"), -EAGAIN, "DockerError", "answer" },
-	{ STEP_REFUSED(container_start, PROTO_ENGINE_BROKEN, "x"), -EAGAIN, "DockerError", "cut off" },
-	{ STEP_REFUSED(container_start, PROTO_NO_AUDIT, "x"), -EIO, "ZunException", "audit" },
-	{ STEP_REFUSED(container_start, PROTO_LIMIT, "arena"), -EIO, "ZunException", "arena" },
+	{STEP(container_start, 204), 0, NULL, NULL},
+	{STEP(container_start, 304), 0, NULL, NULL},
+	{STEP_BODY(container_start, 404, "{\"message\":\"No such container: x\"}"), -ENOENT,
+	 "Conflict", "No such container: x"},
+	{STEP_BODY(container_start, 409, "{\"message\":\"404 not found\"}"), -EBUSY, "Conflict",
+	 "404 not found"},
+	{STEP_BODY(container_start, 500, "{\"message\":\"is paused, 404, not running\"}"), -EIO,
+	 "DockerError", "Docker internal error: is paused, 404, not running."},
+	{STEP_BODY(container_start, 500, "oops\n"), -EIO, "DockerError",
+	 "Docker internal error: oops."},
+	{STEP(container_start, 500), -EIO, "DockerError",
+	 "Docker internal error: HTTP status 500."},
+	{STEP_BODY(container_start, 503, "{}"), -EAGAIN, "DockerError", "HTTP status 503"},
+	{STEP_BODY(container_start, 403, "{\"message\":\"plugin\"}"), -EIO, "DockerError",
+	 "plugin"},
+	{STEP_REFUSED(container_start, PROTO_DENIED, "memory_max"), -EACCES, "NotAuthorized",
+	 "site policy of this host: memory_max"},
+	{STEP_REFUSED(container_start, PROTO_NOT_OURS, "x"), -EEXIST, "Conflict", "not made by"},
+	{STEP_REFUSED(container_start, PROTO_NO_ENGINE, "x"), -EAGAIN, "DockerError", "reached"},
+	{STEP_REFUSED(container_start, PROTO_ENGINE_TIMEOUT, "x"), -EAGAIN, "DockerError",
+	 "answer"},
+	{STEP_REFUSED(container_start, PROTO_ENGINE_BROKEN, "x"), -EAGAIN, "DockerError",
+	 "cut off"},
+	{STEP_REFUSED(container_start, PROTO_NO_AUDIT, "x"), -EIO, "ZunException", "audit"},
+	{STEP_REFUSED(container_start, PROTO_LIMIT, "arena"), -EIO, "ZunException", "arena"},
 };
 
 static void test_every_answer_has_its_errno_and_class(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-		const struct fake_step steps[] = { STEP_VERSION, answers[i].step, STEP_END };
+		const struct fake_step steps[] = {STEP_VERSION, answers[i].step, STEP_END};
 		struct driver_case test;
 		int result;
 
@@ -170,12 +174,12 @@ static void test_every_answer_has_its_errno_and_class(void **state)
 
 static void test_the_text_of_an_error_survives_a_cut_body(void **state)
 {
-	static const struct fake_step steps[] = {
-		STEP_VERSION,
-		{ .number = PRIV_docker_container_start, .http_status = 409, .body = "{\"message\":\"x\"}",
-		  .cut = 3 },
-		STEP_END
-	};
+	static const struct fake_step steps[] = {STEP_VERSION,
+						 {.number = PRIV_docker_container_start,
+						  .http_status = 409,
+						  .body = "{\"message\":\"x\"}",
+						  .cut = 3},
+						 STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -188,8 +192,7 @@ static void test_the_text_of_an_error_survives_a_cut_body(void **state)
 static void test_a_helper_that_is_gone_makes_the_driver_useless(void **state)
 {
 	static const struct fake_step steps[] = {
-		STEP_VERSION, { .number = PRIV_docker_container_start, .hang_up = true }, STEP_END
-	};
+		STEP_VERSION, {.number = PRIV_docker_container_start, .hang_up = true}, STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -204,12 +207,16 @@ static void test_a_helper_that_is_gone_makes_the_driver_useless(void **state)
 
 static void test_graces_and_signals_reach_the_helper(void **state)
 {
-	static const struct fake_step steps[] = {
-		STEP_VERSION,
-		STEP(container_stop, 204),    STEP(container_stop, 204),    STEP(container_stop, 304),
-		STEP(container_restart, 204), STEP(container_restart, 204), STEP(container_kill, 204),
-		STEP(container_pause, 204),   STEP(container_unpause, 204), STEP_END
-	};
+	static const struct fake_step steps[] = {STEP_VERSION,
+						 STEP(container_stop, 204),
+						 STEP(container_stop, 204),
+						 STEP(container_stop, 304),
+						 STEP(container_restart, 204),
+						 STEP(container_restart, 204),
+						 STEP(container_kill, 204),
+						 STEP(container_pause, 204),
+						 STEP(container_unpause, 204),
+						 STEP_END};
 	struct driver_case test;
 	const struct fake_asked *asked;
 
@@ -236,7 +243,7 @@ static void test_graces_and_signals_reach_the_helper(void **state)
 
 static void test_an_uncreated_container_cannot_be_operated(void **state)
 {
-	static const struct fake_step steps[] = { STEP_END };
+	static const struct fake_step steps[] = {STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -253,8 +260,8 @@ static void test_unpausing_what_is_not_paused_is_a_conflict(void **state)
 	size_t length;
 	_cleanup_free_ char *inspect = fake_data("inspect_running.json", &length);
 	_cleanup_free_ char *refusal = fake_data("unpause_500.json", &length);
-	const struct fake_step steps[] = { STEP_VERSION, STEP_BODY(container_unpause, 500, refusal),
-					   STEP_BODY(container_inspect, 200, inspect), STEP_END };
+	const struct fake_step steps[] = {STEP_VERSION, STEP_BODY(container_unpause, 500, refusal),
+					  STEP_BODY(container_inspect, 200, inspect), STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -268,12 +275,13 @@ static void test_show_fills_the_row_through_pipe_and_chunks(void **state)
 {
 	size_t length;
 	_cleanup_free_ char *inspect = fake_data("inspect_exited.json", &length);
-	const struct fake_step steps[] = {
-		STEP_VERSION,
-		{ .number = PRIV_docker_container_inspect, .http_status = 200, .body = inspect,
-		  .chunked = true, .inline_bytes = 1000 },
-		STEP_END
-	};
+	const struct fake_step steps[] = {STEP_VERSION,
+					  {.number = PRIV_docker_container_inspect,
+					   .http_status = 200,
+					   .body = inspect,
+					   .chunked = true,
+					   .inline_bytes = 1000},
+					  STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -290,8 +298,8 @@ static void test_show_leaves_the_state_alone_while_a_task_runs(void **state)
 {
 	size_t length;
 	_cleanup_free_ char *inspect = fake_data("inspect_exited.json", &length);
-	const struct fake_step steps[] = { STEP_VERSION, STEP_BODY(container_inspect, 200, inspect),
-					   STEP_BODY(container_inspect, 200, inspect), STEP_END };
+	const struct fake_step steps[] = {STEP_VERSION, STEP_BODY(container_inspect, 200, inspect),
+					  STEP_BODY(container_inspect, 200, inspect), STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -314,10 +322,13 @@ static void test_an_engine_in_trouble_says_nothing_of_the_container(void **state
 		STEP_BODY(container_inspect, 500, "{\"message\":\"No such container\"}"),
 		STEP_BODY(container_inspect, 404, "{\"message\":\"No such container: x\"}"),
 		STEP_BODY(container_inspect, 200, "{\"Id\":1}"),
-		{ .number = PRIV_docker_container_inspect, .http_status = 200, .body = inspect,
-		  .chunked = true, .inline_bytes = 1000, .cut = 1 },
-		STEP_END
-	};
+		{.number = PRIV_docker_container_inspect,
+		 .http_status = 200,
+		 .body = inspect,
+		 .chunked = true,
+		 .inline_bytes = 1000,
+		 .cut = 1},
+		STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -336,8 +347,9 @@ static void test_the_inventory_is_filled(void **state)
 {
 	size_t length;
 	_cleanup_free_ char *info = fake_data("info.json", &length);
-	const struct fake_step steps[] = { STEP_VERSION, STEP_BODY(engine_info, 200, info), STEP_END };
-	struct compute_node node = { 0 };
+	const struct fake_step steps[] = {STEP_VERSION, STEP_BODY(engine_info, 200, info),
+					  STEP_END};
+	struct compute_node node = {0};
 	struct driver_case test;
 	struct zerr err;
 
@@ -351,6 +363,7 @@ static void test_the_inventory_is_filled(void **state)
 	assert_string_equal(node.labels, "{\"rack\":\"a1\",\"zone\":\"x\"}");
 	free(node.labels);
 	free(node.runtimes);
+	free(node.numa_topology);
 	case_close(&test);
 }
 
@@ -359,7 +372,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_version_is_asked_once_and_kept),
 		cmocka_unit_test(test_the_version_spoken_is_one_that_both_sides_know),
-		cmocka_unit_test(test_a_refused_version_is_negotiated_again_and_the_call_repeated_once),
+		cmocka_unit_test(
+			test_a_refused_version_is_negotiated_again_and_the_call_repeated_once),
 		cmocka_unit_test(test_a_400_of_another_meaning_is_not_repeated),
 		cmocka_unit_test(test_an_engine_that_came_back_is_asked_for_its_version_again),
 		cmocka_unit_test(test_every_answer_has_its_errno_and_class),

@@ -55,6 +55,7 @@ static void created_well(struct driver_case *test)
 {
 	if (create(test) != 0)
 		fail_msg("%s", test->failure.message);
+	assert_null(test->failure.class);
 	assert_string_equal(test->row.container_id, CASE_ID);
 	assert_string_equal(test->row.status, "Created");
 	assert_string_equal(test->row.status_detail, "Created");
@@ -64,10 +65,10 @@ static void created_well(struct driver_case *test)
 static void test_a_container_is_made_and_its_row_filled(void **state)
 {
 	const struct recorded *recorded = *state;
-	const struct fake_step steps[] = { STEP_VERSION,
-					   STEP_BODY(image_inspect, 200, recorded->image),
-					   STEP_BODY(container_create, 201, CREATED),
-					   STEP_BODY(container_inspect, 200, recorded->created), STEP_END };
+	const struct fake_step steps[] = {
+		STEP_VERSION, STEP_BODY(image_inspect, 200, recorded->image),
+		STEP_BODY(container_create, 201, CREATED),
+		STEP_BODY(container_inspect, 200, recorded->created), STEP_END};
 	struct driver_case test;
 
 	open_new(&test, steps);
@@ -78,9 +79,10 @@ static void test_a_container_is_made_and_its_row_filled(void **state)
 static void test_the_image_gives_what_the_row_leaves_empty(void **state)
 {
 	const struct recorded *recorded = *state;
-	const struct fake_step steps[] = { STEP_VERSION, STEP_BODY(image_inspect, 200, recorded->image),
-					   STEP_BODY(container_create, 201, CREATED),
-					   STEP_BODY(container_inspect, 200, recorded->created), STEP_END };
+	const struct fake_step steps[] = {
+		STEP_VERSION, STEP_BODY(image_inspect, 200, recorded->image),
+		STEP_BODY(container_create, 201, CREATED),
+		STEP_BODY(container_inspect, 200, recorded->created), STEP_END};
 	struct driver_case test;
 
 	open_new(&test, steps);
@@ -93,8 +95,9 @@ static void test_the_image_gives_what_the_row_leaves_empty(void **state)
 static void test_a_row_with_both_asks_for_no_image(void **state)
 {
 	const struct recorded *recorded = *state;
-	const struct fake_step steps[] = { STEP_VERSION, STEP_BODY(container_create, 201, CREATED),
-					   STEP_BODY(container_inspect, 200, recorded->created), STEP_END };
+	const struct fake_step steps[] = {STEP_VERSION, STEP_BODY(container_create, 201, CREATED),
+					  STEP_BODY(container_inspect, 200, recorded->created),
+					  STEP_END};
 	struct driver_case test;
 
 	open_new(&test, steps);
@@ -108,9 +111,12 @@ static void test_a_row_with_both_asks_for_no_image(void **state)
 static void test_a_taken_name_that_is_ours_and_unused_is_adopted(void **state)
 {
 	const struct recorded *recorded = *state;
-	const struct fake_step steps[] = { STEP_VERSION, IMAGE, TAKEN,
-					   STEP_BODY(container_inspect, 200, recorded->created),
-					   STEP_BODY(container_inspect, 200, recorded->created), STEP_END };
+	const struct fake_step steps[] = {STEP_VERSION,
+					  IMAGE,
+					  TAKEN,
+					  STEP_BODY(container_inspect, 200, recorded->created),
+					  STEP_BODY(container_inspect, 200, recorded->created),
+					  STEP_END};
 	struct driver_case test;
 
 	open_new(&test, steps);
@@ -124,20 +130,25 @@ static void test_a_lost_answer_to_create_is_looked_up_and_adopted(void **state)
 	const struct fake_step lost[] = {
 		STEP_REFUSED(container_create, PROTO_ENGINE_TIMEOUT, "silent"),
 		STEP_REFUSED(container_create, PROTO_ENGINE_BROKEN, "cut"),
-		{ .number = PRIV_docker_container_create, .http_status = 201, .body = CREATED, .cut = 5 },
+		{.number = PRIV_docker_container_create,
+		 .http_status = 201,
+		 .body = CREATED,
+		 .cut = 5},
 		STEP_BODY(container_create, 201, "{\"Id\":\"nonsense\"}"),
 	};
 
 	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
-		struct fake_step steps[8] = { STEP_VERSION, IMAGE };
+		struct fake_step steps[8] = {STEP_VERSION, IMAGE};
 		struct driver_case test;
 		size_t count = 2;
 
 		steps[count++] = lost[i];
 		if (lost[i].status == PROTO_ENGINE_BROKEN)
 			steps[count++] = (struct fake_step)STEP_VERSION;
-		steps[count++] = (struct fake_step)STEP_BODY(container_inspect, 200, recorded->created);
-		steps[count++] = (struct fake_step)STEP_BODY(container_inspect, 200, recorded->created);
+		steps[count++] =
+			(struct fake_step)STEP_BODY(container_inspect, 200, recorded->created);
+		steps[count++] =
+			(struct fake_step)STEP_BODY(container_inspect, 200, recorded->created);
 		open_new(&test, steps);
 		created_well(&test);
 		case_close(&test);
@@ -148,10 +159,13 @@ static void test_a_create_that_did_not_happen_is_done_once_more(void **state)
 {
 	const struct recorded *recorded = *state;
 	const struct fake_step steps[] = {
-		STEP_VERSION, IMAGE, STEP_REFUSED(container_create, PROTO_ENGINE_TIMEOUT, "silent"),
-		ABSENT, STEP_BODY(container_create, 201, CREATED),
-		STEP_BODY(container_inspect, 200, recorded->created), STEP_END
-	};
+		STEP_VERSION,
+		IMAGE,
+		STEP_REFUSED(container_create, PROTO_ENGINE_TIMEOUT, "silent"),
+		ABSENT,
+		STEP_BODY(container_create, 201, CREATED),
+		STEP_BODY(container_inspect, 200, recorded->created),
+		STEP_END};
 	struct driver_case test;
 
 	open_new(&test, steps);
@@ -162,8 +176,9 @@ static void test_a_create_that_did_not_happen_is_done_once_more(void **state)
 static void test_a_create_that_was_not_sent_is_not_looked_up(void **state)
 {
 	const struct recorded *recorded = *state;
-	const struct fake_step steps[] = { STEP_VERSION, IMAGE,
-					   STEP_REFUSED(container_create, PROTO_NO_ENGINE, "x"), STEP_END };
+	const struct fake_step steps[] = {STEP_VERSION, IMAGE,
+					  STEP_REFUSED(container_create, PROTO_NO_ENGINE, "x"),
+					  STEP_END};
 	struct driver_case test;
 
 	open_new(&test, steps);
@@ -174,11 +189,15 @@ static void test_a_create_that_was_not_sent_is_not_looked_up(void **state)
 static void test_a_used_or_different_leftover_is_removed_and_made_again(void **state)
 {
 	const struct recorded *recorded = *state;
-	const struct fake_step steps[] = {
-		STEP_VERSION, IMAGE, TAKEN, STEP_BODY(container_inspect, 200, recorded->running),
-		STEP(container_delete, 204), ABSENT, STEP_BODY(container_create, 201, CREATED),
-		STEP_BODY(container_inspect, 200, recorded->created), STEP_END
-	};
+	const struct fake_step steps[] = {STEP_VERSION,
+					  IMAGE,
+					  TAKEN,
+					  STEP_BODY(container_inspect, 200, recorded->running),
+					  STEP(container_delete, 204),
+					  ABSENT,
+					  STEP_BODY(container_create, 201, CREATED),
+					  STEP_BODY(container_inspect, 200, recorded->created),
+					  STEP_END};
 	struct driver_case test;
 
 	open_new(&test, steps);
@@ -190,7 +209,8 @@ static void test_a_used_or_different_leftover_is_removed_and_made_again(void **s
 static void test_a_name_that_stays_taken_is_a_conflict(void **state)
 {
 	const struct recorded *recorded = *state;
-	const struct fake_step steps[] = { STEP_VERSION, IMAGE, TAKEN, ABSENT, TAKEN, ABSENT, STEP_END };
+	const struct fake_step steps[] = {STEP_VERSION, IMAGE,	TAKEN,	 ABSENT,
+					  TAKEN,	ABSENT, STEP_END};
 	struct driver_case test;
 
 	open_new(&test, steps);
@@ -202,15 +222,15 @@ static void test_a_name_that_stays_taken_is_a_conflict(void **state)
 static void test_what_is_not_ours_is_left_alone(void **state)
 {
 	const struct recorded *recorded = *state;
-	const struct fake_step foreign[] = { STEP_VERSION, IMAGE, TAKEN,
-					     STEP_REFUSED(container_inspect, PROTO_NOT_OURS, "label"),
-					     STEP_END };
+	const struct fake_step foreign[] = {
+		STEP_VERSION, IMAGE, TAKEN,
+		STEP_REFUSED(container_inspect, PROTO_NOT_OURS, "label"), STEP_END};
 	const struct fake_step other[] = {
 		STEP_VERSION, IMAGE, TAKEN,
 		STEP_BODY(container_inspect, 200,
-			  "{\"Id\":\"" CASE_ID "\",\"Config\":{\"Labels\":{\"io.keelson.uuid\":\"x\"}}}"),
-		STEP_END
-	};
+			  "{\"Id\":\"" CASE_ID
+			  "\",\"Config\":{\"Labels\":{\"io.keelson.uuid\":\"x\"}}}"),
+		STEP_END};
 	struct driver_case test;
 
 	open_new(&test, foreign);
@@ -232,19 +252,21 @@ static void test_refused_creates_have_definite_reasons(void **state)
 		const char *class, *text;
 		bool version; /* asked again, because of the 400 */
 	} refusals[] = {
-		{ STEP_BODY(container_create, 404, "{\"message\":\"No such image\"}"), -ENOENT,
-		  "ImageNotFound", "127.0.0.1:5001/busybox:1.35", false },
-		{ STEP_BODY(container_create, 400, "{\"message\":\"Minimum memory limit allowed is 6MB\"}"),
-		  -EINVAL, "DockerError", "Minimum memory", true },
-		{ STEP_BODY(container_create, 500, "{\"message\":\"no quota\"}"), -EIO, "DockerError",
-		  "no quota", false },
-		{ STEP_REFUSED(container_create, PROTO_DENIED, "privileged"), -EACCES, "NotAuthorized",
-		  "site policy of this host: privileged", false },
-		{ STEP_REFUSED(container_create, PROTO_NOT_OURS, "label"), -EEXIST, "Conflict", "", false },
+		{STEP_BODY(container_create, 404, "{\"message\":\"No such image\"}"), -ENOENT,
+		 "ImageNotFound", "127.0.0.1:5001/busybox:1.35", false},
+		{STEP_BODY(container_create, 400,
+			   "{\"message\":\"Minimum memory limit allowed is 6MB\"}"),
+		 -EINVAL, "DockerError", "Minimum memory", true},
+		{STEP_BODY(container_create, 500, "{\"message\":\"no quota\"}"), -EIO,
+		 "DockerError", "no quota", false},
+		{STEP_REFUSED(container_create, PROTO_DENIED, "privileged"), -EACCES,
+		 "NotAuthorized", "site policy of this host: privileged", false},
+		{STEP_REFUSED(container_create, PROTO_NOT_OURS, "label"), -EEXIST, "Conflict", "",
+		 false},
 	};
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		struct fake_step steps[5] = { STEP_VERSION, IMAGE, refusals[i].step };
+		struct fake_step steps[5] = {STEP_VERSION, IMAGE, refusals[i].step};
 		struct driver_case test;
 
 		if (refusals[i].version)
@@ -259,7 +281,7 @@ static void test_refused_creates_have_definite_reasons(void **state)
 
 static void test_a_row_that_cannot_be_sent_asks_nothing_of_the_engine_but_its_version(void **state)
 {
-	static const struct fake_step steps[] = { STEP_VERSION, STEP_END };
+	static const struct fake_step steps[] = {STEP_VERSION, STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -278,10 +300,10 @@ static int remove_row(struct driver_case *test, bool force)
 
 static void test_removal_is_done_when_the_engine_knows_the_container_no_more(void **state)
 {
-	static const struct fake_step done[] = { STEP_VERSION, STEP(container_delete, 204), ABSENT, STEP_END };
+	static const struct fake_step done[] = {STEP_VERSION, STEP(container_delete, 204), ABSENT,
+						STEP_END};
 	static const struct fake_step gone[] = {
-		STEP_VERSION, STEP_BODY(container_delete, 404, "{}"), ABSENT, STEP_END
-	};
+		STEP_VERSION, STEP_BODY(container_delete, 404, "{}"), ABSENT, STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -291,19 +313,23 @@ static void test_removal_is_done_when_the_engine_knows_the_container_no_more(voi
 	case_close(&test);
 	case_open(&test, gone);
 	assert_int_equal(remove_row(&test, true), 0);
+	assert_null(test.failure.class);
 	case_close(&test);
 }
 
 #define STATE(text) STEP_BODY(container_inspect, 200, "{\"Id\":\"" CASE_ID "\",\"State\":" text "}")
-#define REMOVING STATE("{\"Status\":\"removing\"}")
-#define DEAD	 STATE("{\"Status\":\"dead\",\"Dead\":true}")
+#define REMOVING    STATE("{\"Status\":\"removing\"}")
+#define DEAD	    STATE("{\"Status\":\"dead\",\"Dead\":true}")
 
 static void test_a_removal_by_others_is_waited_for(void **state)
 {
 	static const struct fake_step steps[] = {
-		STEP_VERSION, STEP_BODY(container_delete, 409, "{\"message\":\"already in progress\"}"),
-		REMOVING, REMOVING, ABSENT, STEP_END
-	};
+		STEP_VERSION,
+		STEP_BODY(container_delete, 409, "{\"message\":\"already in progress\"}"),
+		REMOVING,
+		REMOVING,
+		ABSENT,
+		STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -315,10 +341,15 @@ static void test_a_removal_by_others_is_waited_for(void **state)
 static void test_the_dead_rest_of_a_removal_is_removed_again(void **state)
 {
 	static const struct fake_step steps[] = {
-		STEP_VERSION, STEP_BODY(container_delete, 500, "{\"message\":\"device busy\"}"),
-		DEAD, DEAD, STEP_BODY(container_delete, 500, "{\"message\":\"device busy\"}"),
-		DEAD, STEP(container_delete, 204), ABSENT, STEP_END
-	};
+		STEP_VERSION,
+		STEP_BODY(container_delete, 500, "{\"message\":\"device busy\"}"),
+		DEAD,
+		DEAD,
+		STEP_BODY(container_delete, 500, "{\"message\":\"device busy\"}"),
+		DEAD,
+		STEP(container_delete, 204),
+		ABSENT,
+		STEP_END};
 	struct driver_case test;
 
 	(void)state;
@@ -332,14 +363,13 @@ static void test_a_refused_removal_of_what_stays_is_reported(void **state)
 {
 	const struct recorded *recorded = *state;
 	_cleanup_free_ char *refusal = fake_data("delete_409_running.json", NULL);
-	const struct fake_step running[] = { STEP_VERSION, STEP_BODY(container_delete, 409, refusal),
-					     STEP_BODY(container_inspect, 200, recorded->running), STEP_END };
+	const struct fake_step running[] = {STEP_VERSION, STEP_BODY(container_delete, 409, refusal),
+					    STEP_BODY(container_inspect, 200, recorded->running),
+					    STEP_END};
 	static const struct fake_step foreign[] = {
-		STEP_VERSION, STEP_REFUSED(container_delete, PROTO_NOT_OURS, "label"), STEP_END
-	};
+		STEP_VERSION, STEP_REFUSED(container_delete, PROTO_NOT_OURS, "label"), STEP_END};
 	static const struct fake_step silent[] = {
-		STEP_VERSION, STEP_REFUSED(container_delete, PROTO_ENGINE_TIMEOUT, "x"), STEP_END
-	};
+		STEP_VERSION, STEP_REFUSED(container_delete, PROTO_ENGINE_TIMEOUT, "x"), STEP_END};
 	struct driver_case test;
 
 	case_open(&test, running);
@@ -368,7 +398,8 @@ int main(void)
 		cmocka_unit_test(test_a_name_that_stays_taken_is_a_conflict),
 		cmocka_unit_test(test_what_is_not_ours_is_left_alone),
 		cmocka_unit_test(test_refused_creates_have_definite_reasons),
-		cmocka_unit_test(test_a_row_that_cannot_be_sent_asks_nothing_of_the_engine_but_its_version),
+		cmocka_unit_test(
+			test_a_row_that_cannot_be_sent_asks_nothing_of_the_engine_but_its_version),
 		cmocka_unit_test(test_removal_is_done_when_the_engine_knows_the_container_no_more),
 		cmocka_unit_test(test_a_removal_by_others_is_waited_for),
 		cmocka_unit_test(test_the_dead_rest_of_a_removal_is_removed_again),

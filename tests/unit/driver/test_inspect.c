@@ -8,13 +8,13 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#define ID	"0724377d3a270381dab48bf8ce38a6776b65929b9e5f648b27f7797954c62e2b"
-#define DIGEST	"sha256:bdc9590158b3581be5b51cb4a499088b0a06da0599142d2ba50c216cd46a5b97"
-#define OTHER	"sha256:adc9590158b3581be5b51cb4a499088b0a06da0599142d2ba50c216cd46a5b97"
+#define ID     "0724377d3a270381dab48bf8ce38a6776b65929b9e5f648b27f7797954c62e2b"
+#define DIGEST "sha256:bdc9590158b3581be5b51cb4a499088b0a06da0599142d2ba50c216cd46a5b97"
+#define OTHER  "sha256:adc9590158b3581be5b51cb4a499088b0a06da0599142d2ba50c216cd46a5b97"
 
 static void read_recorded(const char *name, struct docker_container *container)
 {
-	struct zerr err = { 0 };
+	struct zerr err = {0};
 	size_t length;
 	_cleanup_free_ char *text = fake_data(name, &length);
 
@@ -24,7 +24,7 @@ static void read_recorded(const char *name, struct docker_container *container)
 
 static void test_a_recorded_running_container_is_read(void **state)
 {
-	_cleanup_(docker_container_clear) struct docker_container container = { 0 };
+	_cleanup_(docker_container_clear) struct docker_container container = {0};
 
 	(void)state;
 	read_recorded("inspect_running.json", &container);
@@ -53,15 +53,15 @@ static void test_the_other_recorded_states_are_read(void **state)
 		bool running, paused, error;
 		int64_t exit_code;
 	} recorded[] = {
-		{ "inspect_created.json", "created", false, false, false, 0 },
-		{ "inspect_paused.json", "paused", true, true, false, 0 },
-		{ "inspect_exited.json", "exited", false, false, false, 137 },
-		{ "inspect_failed_start.json", "created", false, false, true, 127 },
+		{"inspect_created.json", "created", false, false, false, 0},
+		{"inspect_paused.json", "paused", true, true, false, 0},
+		{"inspect_exited.json", "exited", false, false, false, 137},
+		{"inspect_failed_start.json", "created", false, false, true, 127},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++) {
-		_cleanup_(docker_container_clear) struct docker_container container = { 0 };
+		_cleanup_(docker_container_clear) struct docker_container container = {0};
 
 		read_recorded(recorded[i].name, &container);
 		assert_string_equal(container.state.status, recorded[i].status);
@@ -76,36 +76,46 @@ static const struct {
 	const char *name, *text;
 	bool good;
 } bodies[] = {
-	{ "only an id", "{\"Id\":\"" ID "\"}", true },
-	{ "members that are null", "{\"Id\":\"" ID "\",\"State\":null,\"Config\":null,\"HostConfig\":null}", true },
-	{ "empty members", "{\"Id\":\"" ID "\",\"State\":{},\"Config\":{},\"HostConfig\":{}}", true },
-	{ "unknown members", "{\"Id\":\"" ID "\",\"New\":[1],\"State\":{\"Newer\":{}}}", true },
-	{ "null lists", "{\"Id\":\"" ID "\",\"Config\":{\"Cmd\":null,\"Labels\":null,\"ExposedPorts\":null}}", true },
-	{ "no id", "{}", false },
-	{ "short id", "{\"Id\":\"abc\"}", false },
-	{ "id that is none", "{\"Id\":\"/724377d3a270381dab48bf8ce38a6776b65929b9e5f648b27f7797954c62e2b\"}", false },
-	{ "not an object", "[]", false },
-	{ "not JSON", "<html>", false },
-	{ "nothing", "", false },
-	{ "state that is a string", "{\"Id\":\"" ID "\",\"State\":\"running\"}", false },
-	{ "flag that is a string", "{\"Id\":\"" ID "\",\"State\":{\"Running\":\"yes\"}}", false },
-	{ "exit code beyond 32 bits", "{\"Id\":\"" ID "\",\"State\":{\"ExitCode\":99999999999}}", false },
-	{ "command that is a string", "{\"Id\":\"" ID "\",\"Config\":{\"Cmd\":\"sh\"}}", false },
-	{ "command with a number", "{\"Id\":\"" ID "\",\"Config\":{\"Cmd\":[1]}}", false },
-	{ "port that is none", "{\"Id\":\"" ID "\",\"Config\":{\"ExposedPorts\":{\"x/tcp\":{}}}}", false },
-	{ "port beyond 16 bits", "{\"Id\":\"" ID "\",\"Config\":{\"ExposedPorts\":{\"65536/tcp\":{}}}}", false },
-	{ "label that is a number", "{\"Id\":\"" ID "\",\"Config\":{\"Labels\":{\"io.keelson.uuid\":1}}}", false },
-	{ "duplicate members", "{\"Id\":\"" ID "\",\"Id\":\"" ID "\"}", false },
-	{ "time of any length", "{\"Id\":\"" ID "\",\"State\":{\"StartedAt\":\"" ID ID "\"}}", false },
+	{"only an id", "{\"Id\":\"" ID "\"}", true},
+	{"members that are null",
+	 "{\"Id\":\"" ID "\",\"State\":null,\"Config\":null,\"HostConfig\":null}", true},
+	{"empty members", "{\"Id\":\"" ID "\",\"State\":{},\"Config\":{},\"HostConfig\":{}}", true},
+	{"unknown members", "{\"Id\":\"" ID "\",\"New\":[1],\"State\":{\"Newer\":{}}}", true},
+	{"null lists",
+	 "{\"Id\":\"" ID "\",\"Config\":{\"Cmd\":null,\"Labels\":null,\"ExposedPorts\":null}}",
+	 true},
+	{"no id", "{}", false},
+	{"short id", "{\"Id\":\"abc\"}", false},
+	{"id that is none",
+	 "{\"Id\":\"/724377d3a270381dab48bf8ce38a6776b65929b9e5f648b27f7797954c62e2b\"}", false},
+	{"not an object", "[]", false},
+	{"not JSON", "<html>", false},
+	{"nothing", "", false},
+	{"state that is a string", "{\"Id\":\"" ID "\",\"State\":\"running\"}", false},
+	{"flag that is a string", "{\"Id\":\"" ID "\",\"State\":{\"Running\":\"yes\"}}", false},
+	{"exit code beyond 32 bits", "{\"Id\":\"" ID "\",\"State\":{\"ExitCode\":99999999999}}",
+	 false},
+	{"command that is a string", "{\"Id\":\"" ID "\",\"Config\":{\"Cmd\":\"sh\"}}", false},
+	{"command with a number", "{\"Id\":\"" ID "\",\"Config\":{\"Cmd\":[1]}}", false},
+	{"port that is none", "{\"Id\":\"" ID "\",\"Config\":{\"ExposedPorts\":{\"x/tcp\":{}}}}",
+	 false},
+	{"port beyond 16 bits",
+	 "{\"Id\":\"" ID "\",\"Config\":{\"ExposedPorts\":{\"65536/tcp\":{}}}}", false},
+	{"label that is a number",
+	 "{\"Id\":\"" ID "\",\"Config\":{\"Labels\":{\"io.keelson.uuid\":1}}}", false},
+	{"duplicate members", "{\"Id\":\"" ID "\",\"Id\":\"" ID "\"}", false},
+	{"time of any length", "{\"Id\":\"" ID "\",\"State\":{\"StartedAt\":\"" ID ID "\"}}",
+	 false},
 };
 
 static void test_inspect_bodies_are_taken_or_refused_as_a_whole(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
-		struct docker_container container = { 0 };
-		struct zerr err = { 0 };
-		int result = docker_container_read(bodies[i].text, strlen(bodies[i].text), &container, &err);
+		struct docker_container container = {0};
+		struct zerr err = {0};
+		int result = docker_container_read(bodies[i].text, strlen(bodies[i].text),
+						   &container, &err);
 
 		if (result != (bodies[i].good ? 0 : -EBADMSG))
 			fail_msg("%s: %d %s", bodies[i].name, result, err.msg);
@@ -117,7 +127,7 @@ static void test_inspect_bodies_are_taken_or_refused_as_a_whole(void **state)
 
 static void test_a_recorded_image_gives_its_command_and_digest(void **state)
 {
-	_cleanup_(docker_image_clear) struct docker_image image = { 0 };
+	_cleanup_(docker_image_clear) struct docker_image image = {0};
 	struct zerr err;
 	size_t length;
 	_cleanup_free_ char *text = fake_data("image.json", &length);
@@ -133,12 +143,12 @@ static void test_a_recorded_image_gives_its_command_and_digest(void **state)
 
 static void test_an_image_without_digests_has_none(void **state)
 {
-	static const char *const texts[] = { "{}", "{\"RepoDigests\":null}", "{\"RepoDigests\":[]}",
-					     "{\"RepoDigests\":[\"x\"],\"Config\":null}" };
+	static const char *const texts[] = {"{}", "{\"RepoDigests\":null}", "{\"RepoDigests\":[]}",
+					    "{\"RepoDigests\":[\"x\"],\"Config\":null}"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		_cleanup_(docker_image_clear) struct docker_image image = { 0 };
+		_cleanup_(docker_image_clear) struct docker_image image = {0};
 		struct zerr err;
 
 		assert_int_equal(docker_image_read(texts[i], strlen(texts[i]), &image, &err), 0);
@@ -163,20 +173,20 @@ static void test_image_names_get_a_tag_or_keep_their_digest(void **state)
 	static const struct {
 		const char *text, *reference; /* NULL: refused */
 	} names[] = {
-		{ "a", "a:latest" },
-		{ "a:1", "a:1" },
-		{ "reg:5000/a/b", "reg:5000/a/b:latest" },
-		{ "reg:5000/a/b:1", "reg:5000/a/b:1" },
-		{ "a@" DIGEST, "a@" DIGEST },
-		{ "a:1@" DIGEST, "a@" DIGEST },
-		{ "127.0.0.1:5001/busybox:1.35", "127.0.0.1:5001/busybox:1.35" },
-		{ "A", NULL },
-		{ "a:", NULL },
-		{ ":1", NULL },
-		{ "a b", NULL },
-		{ "a@sha256:12", NULL },
-		{ "", NULL },
-		{ NULL, NULL },
+		{"a", "a:latest"},
+		{"a:1", "a:1"},
+		{"reg:5000/a/b", "reg:5000/a/b:latest"},
+		{"reg:5000/a/b:1", "reg:5000/a/b:1"},
+		{"a@" DIGEST, "a@" DIGEST},
+		{"a:1@" DIGEST, "a@" DIGEST},
+		{"127.0.0.1:5001/busybox:1.35", "127.0.0.1:5001/busybox:1.35"},
+		{"A", NULL},
+		{"a:", NULL},
+		{":1", NULL},
+		{"a b", NULL},
+		{"a@sha256:12", NULL},
+		{"", NULL},
+		{NULL, NULL},
 	};
 
 	(void)state;
@@ -187,7 +197,8 @@ static void test_image_names_get_a_tag_or_keep_their_digest(void **state)
 		if (names[i].reference == NULL)
 			assert_int_equal(result, -EINVAL);
 		else
-			assert_string_equal(result == 0 ? name.reference : "refused", names[i].reference);
+			assert_string_equal(result == 0 ? name.reference : "refused",
+					    names[i].reference);
 	}
 }
 
