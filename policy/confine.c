@@ -89,26 +89,40 @@ static int read_user(uid_t *user)
 	return 0;
 }
 
-/* Fills the slot with what the kernel says; -EPERM when the role must not run like this. */
-static int prove(const struct sandbox_profile *profile, struct sandbox_slot *slot)
+/* Fills the slot with what the kernel says about user and capabilities. */
+static int read_facts(const struct sandbox_profile *profile, struct sandbox_slot *slot)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
 	uid_t real, effective, saved;
 
-	if (prctl(PR_GET_DUMPABLE) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
-		return -EPERM;
 	if (syscall(SYS_capget, &header, data) < 0 || read_user(&slot->uid) < 0)
 		return -errno;
 	for (unsigned i = 0; i < 2; i++)
 		slot->capabilities |= (uint64_t)(data[i].permitted | data[i].effective |
 						 data[i].inheritable) << (32 * i);
-	if (slot->capabilities & ~profile->capabilities)
-		return -EPERM;
-	if (!profile->stacked &&
-	    (getresuid(&real, &effective, &saved) < 0 || real != slot->uid || saved != slot->uid))
-		return -EPERM;
-	return slot->uid == 0 && profile->capabilities == 0 ? -EPERM : 0;
+	if (profile->stacked) /* which list has no getresuid; its parent has asked */
+		return 0;
+	if (getresuid(&real, &effective, &saved) < 0)
+		return -errno;
+	return real == slot->uid && saved == slot->uid ? 0 : -EPERM;
+}
+
+/* -EPERM when the role must not run like this. */
+static int prove(const struct sandbox_profile *profile, struct sandbox_slot *slot, struct zerr *err)
+{
+	int result = read_facts(profile, slot);
+
+	if (result < 0)
+		return zerr_errno(err, result, "%s: uid and capabilities", profile->name);
+	if (slot->capabilities & ~profile->capabilities ||
+	    (slot->uid == 0 && profile->capabilities == 0))
+		return zerr_set(err, -EPERM, "%s: it has uid %u and capabilities %llx",
+				profile->name, slot->uid, (unsigned long long)slot->capabilities);
+	if (prctl(PR_GET_DUMPABLE) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return zerr_set(err, -EPERM, "%s: it is dumpable, or no_new_privs is off",
+				profile->name);
+	return 0;
 }
 
 /* A full board hides a process from `keelson doctor`, which then complains; no more. */
@@ -152,10 +166,9 @@ int sandbox_confine(enum sandbox_role role, const struct sandbox_confine *confin
 		result = lower_limits(profile, confine->file_size_max);
 	if (result < 0)
 		return zerr_errno(err, result, "%s: limits", profile->name);
-	result = prove(profile, &slot);
+	result = prove(profile, &slot, err);
 	if (result < 0)
-		return zerr_errno(err, result, "%s: uid %u, capabilities %llx, no_new_privs or dumpable",
-				  profile->name, slot.uid, (unsigned long long)slot.capabilities);
+		return result;
 	if (!profile->landlock_inherited) {
 		result = landlock_confine(profile, confine, err);
 		if (result < 0)
