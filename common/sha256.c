@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA-256 as FIPS 180-4 states it, HMAC as RFC 2104 does.  Runs in processes
- * with a privilege (audit chain, tokens); no tables but the constants, no
- * branch or index that depends on the data.
+ * SHA-256 as FIPS 180-4 states it.  Runs in processes with a privilege (the
+ * audit chain); no tables but the constants, no branch or index that depends
+ * on the data.
  */
 #include "common/sha256.h"
+#include <endian.h>
 #include <string.h>
-
-#define BLOCK_SIZE 64
 
 /* FIPS 180-4 section 4.2.2. */
 static const uint32_t round_constants[64] = {
@@ -28,30 +27,29 @@ static uint32_t rotate(uint32_t word, unsigned int bits)
 	return word >> bits | word << (32 - bits);
 }
 
-static void expand(const uint8_t *block, uint32_t schedule[64])
+/* Words 16 to 63 of the message schedule, each in the place of the word 16 before it. */
+static uint32_t next_word(uint32_t words[16], size_t i)
 {
-	for (size_t i = 0; i < 16; i++)
-		schedule[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
-			      (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
-	for (size_t i = 16; i < 64; i++) {
-		uint32_t early = schedule[i - 15], late = schedule[i - 2];
+	uint32_t early = words[(i + 1) % 16], late = words[(i + 14) % 16];
 
-		schedule[i] = schedule[i - 16] + schedule[i - 7] +
-			      (rotate(early, 7) ^ rotate(early, 18) ^ early >> 3) +
-			      (rotate(late, 17) ^ rotate(late, 19) ^ late >> 10);
-	}
+	return words[i % 16] += words[(i + 9) % 16] +
+				(rotate(early, 7) ^ rotate(early, 18) ^ early >> 3) +
+				(rotate(late, 17) ^ rotate(late, 19) ^ late >> 10);
 }
 
 static void compress(uint32_t state[8], const uint8_t *block)
 {
-	uint32_t schedule[64] = {0};
 	uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
 	uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+	uint32_t words[16];
 
-	expand(block, schedule);
+	memcpy(words, block, sizeof(words));
+	for (size_t i = 0; i < 16; i++)
+		words[i] = be32toh(words[i]);
 	for (size_t i = 0; i < 64; i++) {
+		uint32_t word = i < 16 ? words[i] : next_word(words, i);
 		uint32_t first = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
-				 (g ^ (e & (f ^ g))) + round_constants[i] + schedule[i];
+				 (g ^ (e & (f ^ g))) + round_constants[i] + word;
 		uint32_t second =
 			(rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) | (c & (a | b)));
 
@@ -70,46 +68,39 @@ static void compress(uint32_t state[8], const uint8_t *block)
 
 void sha256_init(struct sha256 *hash)
 {
-	static const uint32_t initial[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-					    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-
-	*hash = (struct sha256){0};
-	memcpy(hash->state, initial, sizeof(initial));
+	*hash = (struct sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+					  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 }
 
 void sha256_update(struct sha256 *hash, const void *data, size_t length)
 {
 	const uint8_t *at = data;
 
-	hash->length += length;
 	while (length > 0) {
-		size_t part = BLOCK_SIZE - hash->used;
+		size_t used = hash->length % SHA256_BLOCK_SIZE, room = SHA256_BLOCK_SIZE - used;
+		size_t part = length < room ? length : room;
 
-		if (part > length)
-			part = length;
-		memcpy(hash->block + hash->used, at, part);
-		hash->used += part;
+		memcpy(hash->block + used, at, part);
+		hash->length += part;
 		at += part;
 		length -= part;
-		if (hash->used == BLOCK_SIZE) {
+		if (part == room)
 			compress(hash->state, hash->block);
-			hash->used = 0;
-		}
 	}
 }
 
 void sha256_final(struct sha256 *hash, uint8_t out[SHA256_SIZE])
 {
-	static const uint8_t padding[BLOCK_SIZE] = {0x80};
-	uint64_t bits = hash->length * 8;
-	uint8_t count[8];
+	static const uint8_t padding[SHA256_BLOCK_SIZE] = {0x80};
+	uint64_t bits = htobe64(hash->length * 8);
 
+	/* A 1 bit and zeros, so that the count of bits ends a block. */
+	sha256_update(hash, padding,
+		      1 + (119 - hash->length % SHA256_BLOCK_SIZE) % SHA256_BLOCK_SIZE);
+	sha256_update(hash, &bits, sizeof(bits));
 	for (size_t i = 0; i < 8; i++)
-		count[i] = (uint8_t)(bits >> (56 - 8 * i));
-	sha256_update(hash, padding, 1 + (BLOCK_SIZE + 55 - hash->used) % BLOCK_SIZE);
-	sha256_update(hash, count, sizeof(count));
-	for (size_t i = 0; i < SHA256_SIZE; i++)
-		out[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
+		hash->state[i] = htobe32(hash->state[i]);
+	memcpy(out, hash->state, SHA256_SIZE);
 	explicit_bzero(hash, sizeof(*hash));
 }
 
@@ -120,28 +111,6 @@ void sha256(const void *data, size_t length, uint8_t out[SHA256_SIZE])
 	sha256_init(&hash);
 	sha256_update(&hash, data, length);
 	sha256_final(&hash, out);
-}
-
-void hmac_sha256(const void *key, size_t key_length, const void *data, size_t length,
-		 uint8_t out[SHA256_SIZE])
-{
-	uint8_t pad[BLOCK_SIZE] = {0};
-	struct sha256 hash;
-
-	if (key_length > BLOCK_SIZE)
-		sha256(key, key_length, pad);
-	else if (key_length > 0)
-		memcpy(pad, key, key_length);
-	/* First the inner hash of the data, then the outer one of the inner. */
-	for (int outer = 0; outer <= 1; outer++) {
-		for (size_t i = 0; i < BLOCK_SIZE; i++)
-			pad[i] ^= outer ? 0x36 ^ 0x5c : 0x36;
-		sha256_init(&hash);
-		sha256_update(&hash, pad, sizeof(pad));
-		sha256_update(&hash, outer ? out : data, outer ? SHA256_SIZE : length);
-		sha256_final(&hash, out);
-	}
-	explicit_bzero(pad, sizeof(pad));
 }
 
 void hex_encode(const uint8_t *data, size_t length, char *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of common/sha256.c: published vectors, then OpenSSL on every length around the block
- * size. */
-#include "common/sha256.h"
+/* Unit tests of common/sha256.c and common/hmac.c: published vectors, then OpenSSL on every length
+ * around the block size. */
+#include "common/hmac.h"
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <setjmp.h>
