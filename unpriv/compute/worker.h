@@ -9,9 +9,9 @@
 
 struct worker_options {
 	const struct config *config;
-	const char *state_directory; /* of the service: intents are below it */
-	int jobs;                    /* SEQPACKET socket to the dispatcher; taken */
-	int docker_channel;          /* of the docker domain, hello not said yet; taken */
+	const char *state_directory;	       /* of the service: intents are below it */
+	int jobs;			       /* SEQPACKET socket to the dispatcher; taken */
+	int docker_channel;		       /* of the docker domain, hello not said yet; taken */
 	const struct sandbox_confine *confine; /* NULL: no sandbox (tests) */
 };
 

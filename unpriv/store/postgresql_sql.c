@@ -51,11 +51,11 @@ const char *const pg_statements[PG_STATEMENT_COUNT] = {
 		"AND NOT EXISTS (SELECT 1 FROM volume_mapping o WHERE o.volume_id = v.id "
 		"AND o.id NOT IN (SELECT id FROM gone))",
 	[PG_CONTAINER_EACH] =
-		"SELECT c.uuid FROM container c WHERE c.host = $1 AND c.uuid > $2 "
+		"SELECT c.uuid FROM container c WHERE c.host = $1 AND c.uuid COLLATE \"C\" > $2 "
 		"AND COALESCE(c.container_type, 0) IN (0, 1) AND ($3::boolean "
 		"OR c.status IN ('Creating', 'Deleting') OR c.task_state IS NOT NULL "
 		"OR EXISTS (SELECT 1 FROM container_actions a WHERE a.container_uuid = c.uuid "
-		"AND " STALE("a", "$4") ")) ORDER BY c.uuid",
+		"AND " STALE("a", "$4") ")) ORDER BY c.uuid COLLATE \"C\"",
 
 	[PG_ACTION_FIND] =
 		"SELECT id FROM container_actions WHERE container_uuid = $1 AND action = $3 "
