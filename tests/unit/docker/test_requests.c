@@ -16,8 +16,9 @@
 	"Content-Length: 0\r\n\r\n"
 #define DIGEST "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-#define NO_CONTENT "HTTP/1.1 204 No Content\r\n\r\n"
-#define EMPTY_LIST "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[]\n"
+#define NO_CONTENT    "HTTP/1.1 204 No Content\r\n\r\n"
+#define EMPTY_LIST    "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[]\n"
+#define EMPTY_CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[]\n\r\n0\r\n\r\n"
 #define FULL_LIST                                                                                  \
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: "                                                   \
 	"chunked\r\n\r\n9\r\n[{\"Id\":1}\r\n2\r\n]\n\r\n0\r\n\r\n"
@@ -379,7 +380,7 @@ static void test_no_row_touches_a_container_of_others(void **state)
 static void test_container_that_does_not_exist_gets_the_engines_404(void **state)
 {
 	static const struct fake_step steps[] = {
-		{.answer = EMPTY_LIST}, {.answer = EMPTY_LIST}, {.answer = NOT_FOUND}};
+		{.answer = EMPTY_LIST}, {.answer = EMPTY_CHUNKED}, {.answer = NOT_FOUND}};
 
 	(void)state;
 	start(steps, 3);
@@ -463,6 +464,11 @@ static void test_list_that_makes_no_sense_allows_nothing(void **state)
 		"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n[",
 		"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnull",
+		"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\"[{\"",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n[{}]",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx[{}]\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x=y\r\n[{}]\r\n0\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[1]",
 		"HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n           [{}]",
 		"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n[{}]",
