@@ -10,147 +10,110 @@
 
 #define REPOSITORY_MAX 255
 #define TAG_MAX	       128
+#define HEX	       TEXT_DIGITS "abcdef"
 
-static struct zstr slice(struct zstr text, size_t from, size_t to)
+/* Cuts text off before the first such byte, and fills rest with what follows it; false when there
+ * is none. */
+static bool cut(struct zstr *text, char byte, struct zstr *rest)
 {
-	return (struct zstr){.data = text.data + from, .length = to - from};
+	const char *found = memchr(text->data, byte, text->length);
+	size_t length = found ? (size_t)(found - text->data) : text->length;
+
+	if (found)
+		*rest = (struct zstr){found + 1, text->length - length - 1};
+	text->length = length;
+	return found != NULL;
 }
 
-/* Position of the first such byte, or text.length. */
-static size_t find(struct zstr text, char byte)
-{
-	const char *found = memchr(text.data, byte, text.length);
-
-	return found ? (size_t)(found - text.data) : text.length;
-}
-
-/* The length of "." "_" "__" or any number of "-" at this place, else 0. */
-static size_t separator(struct zstr text, size_t at)
-{
-	size_t lines = text_span(text, at, "_");
-
-	if (lines > 0)
-		return lines <= 2 ? lines : 0;
-	return text.data[at] == '.' ? 1 : text_span(text, at, "-");
-}
-
-/* One or more components [a-z0-9]+ (separator [a-z0-9]+)*, with a slash between them. */
-static bool path_valid(struct zstr path)
+/* Runs of bytes of a set, with one separator between each two: a "." or "/", one or two "_", or
+ * any number of "-". */
+static bool is_chain(struct zstr text, const char *set, const char *separators)
 {
 	for (size_t at = 0;;) {
-		size_t run = text_span(path, at, TEXT_DIGITS TEXT_LOWER);
-		size_t gap;
+		size_t run = text_span(text, at, set), same, most;
 
 		at += run;
-		if (run == 0 || at == path.length)
+		if (run == 0 || at == text.length)
 			return run > 0;
-		gap = path.data[at] == '/' ? 1 : separator(path, at);
-		if (gap == 0)
+		same = text_span(text, at, (const char[]){text.data[at], '\0'});
+		most = text.data[at] == '-' ? same : text.data[at] == '_' ? 2 : 1;
+		if (text_span(text, at, separators) == 0 || same > most)
 			return false;
-		at += gap;
+		at += same;
 	}
 }
 
 /* Labels of letters, digits and inner dashes, with dots between; then perhaps ":" and digits. */
 static bool domain_valid(struct zstr domain)
 {
-	size_t end = find(domain, ':');
+	struct zstr port = zstr_from("");
+	bool has_port = cut(&domain, ':', &port);
 
-	for (size_t at = 0;; at++) {
-		size_t label = text_span(domain, at, TEXT_ALNUM "-");
-
-		if (label == 0 || domain.data[at] == '-' || domain.data[at + label - 1] == '-')
-			return false;
-		at += label;
-		if (at == end)
-			break;
-		if (domain.data[at] != '.')
-			return false;
-	}
-	return end == domain.length ||
-	       (end + 1 < domain.length &&
-		end + 1 + text_span(domain, end + 1, TEXT_DIGITS) == domain.length);
+	return is_chain(domain, TEXT_ALNUM, ".-") &&
+	       text_span(port, 0, TEXT_DIGITS) == port.length && has_port == (port.length > 0);
 }
 
 static bool tag_valid(struct zstr tag)
 {
-	return tag.length > 0 && tag.length <= TAG_MAX && tag.data[0] != '.' &&
-	       tag.data[0] != '-' && text_span(tag, 0, TEXT_ALNUM "_.-") == tag.length;
+	return tag.length <= TAG_MAX && text_span(tag, 0, TEXT_ALNUM "_") > 0 &&
+	       text_span(tag, 0, TEXT_ALNUM "_.-") == tag.length;
 }
 
 /* The engine knows these three and refuses every other algorithm. */
 static bool digest_valid(struct zstr digest)
 {
-	size_t colon = find(digest, ':');
-	struct zstr algorithm = slice(digest, 0, colon);
-	size_t size = 0;
+	struct zstr hex = zstr_from("");
+	size_t digits = 0;
 
-	if (zstr_equal(algorithm, "sha256"))
-		size = 64;
-	else if (zstr_equal(algorithm, "sha384"))
-		size = 96;
-	else if (zstr_equal(algorithm, "sha512"))
-		size = 128;
-	return size > 0 && digest.length == colon + 1 + size &&
-	       text_span(digest, colon + 1, TEXT_DIGITS "abcdef") == size;
+	(void)cut(&digest, ':', &hex); /* without one hex stays empty */
+	if (zstr_equal(digest, "sha256"))
+		digits = 64;
+	else if (zstr_equal(digest, "sha384"))
+		digits = 96;
+	else if (zstr_equal(digest, "sha512"))
+		digits = 128;
+	return digits > 0 && hex.length == digits && text_span(hex, 0, HEX) == digits;
 }
 
 /* "<64 hex>" and "sha256:<64 hex>" would name any image that the engine has, whatever its name. */
 static bool is_image_id(struct zstr text)
 {
-	return digest_valid(text) ||
-	       (text.length == 64 && text_span(text, 0, TEXT_DIGITS "abcdef") == 64);
+	return digest_valid(text) || (text.length == 64 && text_span(text, 0, HEX) == 64);
 }
 
-/* Splits and checks [domain/]path. */
-static bool repository_valid(struct zstr repository, struct zstr *domain)
+/* Moves what stands before the first slash from path to domain, when it could not be part of a
+ * path; false when it is no domain either. */
+static bool take_domain(struct zstr *path, struct zstr *domain)
 {
-	size_t slash = find(repository, '/');
-	struct zstr first = slice(repository, 0, slash);
+	struct zstr first = *path, rest = zstr_from("");
 
-	*domain = zstr_from("docker.io");
-	if (repository.length > REPOSITORY_MAX)
-		return false;
-	if (slash < repository.length && (find(first, '.') < slash || find(first, ':') < slash ||
-					  zstr_equal(first, "localhost"))) {
-		if (!domain_valid(first))
-			return false;
-		if (!zstr_equal(first, "index.docker.io")) /* the engine's old name for the same */
-			*domain = first;
-		repository = slice(repository, slash + 1, repository.length);
-	}
-	return path_valid(repository);
-}
-
-/* Cuts text off at a position and fills rest with what follows that byte; false at the end of text.
- */
-static bool cut(struct zstr *text, size_t position, struct zstr *rest)
-{
-	if (position == text->length)
-		return false;
-	*rest = slice(*text, position + 1, text->length);
-	text->length = position;
-	return true;
+	if (!cut(&first, '/', &rest) ||
+	    !(memchr(first.data, '.', first.length) || memchr(first.data, ':', first.length) ||
+	      zstr_equal(first, "localhost")))
+		return true;
+	*path = rest;
+	if (!zstr_equal(first, "index.docker.io")) /* the engine's old name for the same */
+		*domain = first;
+	return domain_valid(first);
 }
 
 int imageref_parse(struct zstr text, struct imageref *out)
 {
-	struct imageref image = {.tag = zstr_from(""), .digest = zstr_from("")};
-	const char *last;
-	size_t slash;
+	struct imageref image = {text, zstr_from("docker.io"), zstr_from(""), zstr_from("")};
+	struct zstr path;
 
 	if (text.length == 0 || text.length > IMAGEREF_MAX || is_image_id(text))
 		return -EINVAL;
-	if (cut(&text, find(text, '@'), &image.digest) && !digest_valid(image.digest))
+	if (cut(&text, '@', &image.digest) && !digest_valid(image.digest))
 		return -EINVAL;
-	last = memrchr(text.data, '/', text.length);
-	slash = last ? (size_t)(last - text.data) : 0;
-	/* A colon before the last slash belongs to the domain. */
-	if (cut(&text, slash + find(slice(text, slash, text.length), ':'), &image.tag) &&
-	    !tag_valid(image.tag))
+	path = text;
+	if (!take_domain(&path, &image.domain))
 		return -EINVAL;
-	image.repository = text;
-	if (!repository_valid(text, &image.domain))
+	if (cut(&path, ':', &image.tag) && !tag_valid(image.tag))
+		return -EINVAL;
+	image.repository.length = (size_t)(path.data + path.length - text.data);
+	if (image.repository.length > REPOSITORY_MAX ||
+	    !is_chain(path, TEXT_DIGITS TEXT_LOWER, "._-/"))
 		return -EINVAL;
 	*out = image;
 	return 0;
