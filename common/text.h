@@ -6,9 +6,6 @@
  */
 #pragma once
 #include "zbuf.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Sets of bytes for text_span, independent of any locale. */
 #define TEXT_DIGITS "0123456789"
