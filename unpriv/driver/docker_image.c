@@ -67,47 +67,61 @@ static int pull_failed(const struct image_name *name, const char *reason,
 	return -EIO;
 }
 
-/* Reads the progress stream to its end.  0, or a negative errno with *err. */
-static int follow(struct docker_reply *reply, struct pull_stream *stream, struct zerr *err)
+/* When a pull is given up. */
+struct pull_limits {
+	uint64_t silence_ms, total_ms;
+};
+
+static int check_limits(const struct pull_limits *limits, struct zerr *err)
 {
-	uint64_t total_ms = zfd_now_ms() + PULL_TOTAL_S * UINT64_C(1000);
-	uint64_t silence_ms = zfd_now_ms() + PULL_SILENCE_S * UINT64_C(1000);
+	uint64_t now_ms = zfd_now_ms();
+
+	if (now_ms >= limits->total_ms)
+		return zerr_set(err, -ETIMEDOUT, "not done in %d s", PULL_TOTAL_S);
+	if (now_ms >= limits->silence_ms)
+		return zerr_set(err, -ETIMEDOUT, "no progress for %d s", PULL_SILENCE_S);
+	return 0;
+}
+
+/* The next part of the stream.  1, 0 at its end, or a negative errno with *err. */
+static int follow(struct docker_reply *reply, struct pull_limits *limits,
+		  struct pull_stream *stream, struct zerr *err)
+{
+	uint64_t lines = stream->lines;
+	uint64_t deadline_ms =
+		limits->silence_ms < limits->total_ms ? limits->silence_ms : limits->total_ms;
 	struct zstr bytes;
-	int result;
+	int result = body_reader_next(&reply->reader, deadline_ms, &bytes);
 
-	for (;;) {
-		uint64_t lines = stream->lines;
-
-		result = body_reader_next(&reply->reader,
-					  silence_ms < total_ms ? silence_ms : total_ms, &bytes);
-		if (result == -ETIMEDOUT)
-			return zerr_set(err, result, "no progress for %d s, or not done in %d s",
-					PULL_SILENCE_S, PULL_TOTAL_S);
-		if (result < 0)
-			return zerr_set(err, result, "the engine's answer was cut off");
-		if (result == 0)
-			return pull_stream_end(stream, err);
+	if (result < 0 && result != -ETIMEDOUT)
+		return zerr_set(err, result, "the engine's answer was cut off");
+	if (result == 0)
+		return pull_stream_end(stream, err);
+	if (result > 0)
 		result = pull_stream_feed(stream, bytes, err);
-		if (result < 0)
-			return result;
-		/* Only whole lines are progress: bytes alone may trickle for ever. */
-		if (stream->lines > lines)
-			silence_ms = zfd_now_ms() + PULL_SILENCE_S * UINT64_C(1000);
-		else if (zfd_now_ms() >= silence_ms)
-			return zerr_set(err, -ETIMEDOUT, "no progress for %d s", PULL_SILENCE_S);
-	}
+	if (result < 0 && result != -ETIMEDOUT)
+		return result;
+	/* Only whole lines are progress: bytes alone may trickle for ever. */
+	if (stream->lines > lines)
+		limits->silence_ms = zfd_now_ms() + PULL_SILENCE_S * UINT64_C(1000);
+	result = check_limits(limits, err);
+	return result < 0 ? result : 1;
 }
 
 static int read_progress(const struct image_name *name, struct docker_reply *reply,
 			 struct rpc_failure *failure)
 {
 	_cleanup_(pull_stream_clear) struct pull_stream stream = {0};
+	struct pull_limits limits = {.silence_ms = zfd_now_ms() + PULL_SILENCE_S * UINT64_C(1000),
+				     .total_ms = zfd_now_ms() + PULL_TOTAL_S * UINT64_C(1000)};
 	struct zerr err = {0};
 	int result = pull_stream_init(&stream);
 
 	if (result < 0)
 		return pull_failed(name, "out of memory", failure);
-	result = follow(reply, &stream, &err);
+	do
+		result = follow(reply, &limits, &stream, &err);
+	while (result > 0);
 	if (stream.failed && stream.code == 404)
 		return image_missing(name, "", failure);
 	if (stream.failed)

@@ -71,7 +71,6 @@ static const struct proto_row *receive(int channel, uint8_t *buffer, void *messa
 				       struct proto_header *header)
 {
 	struct zfd_packet packet = {.data = buffer, .size = PROTO_FRAME_MAX};
-	_cleanup_free_ uint8_t *large = NULL;
 	const struct proto_row *row;
 	struct zreader reader;
 	const char *bad = "length";
@@ -183,7 +182,7 @@ static void answer_engine(int channel, const struct proto_header *header,
 	inline_bytes = step->inline_bytes == 0 || step->inline_bytes > length ? length
 									      : step->inline_bytes;
 	answer.body = (struct zstr){body, inline_bytes};
-	answer.body_continues = inline_bytes < length;
+	answer.body_continues = inline_bytes < length || step->stall;
 	if (answer.body_continues && pipe2(ends, O_CLOEXEC) < 0)
 		die("pipe");
 	reply_message(channel, header, row, &answer, ends[0]);
@@ -191,7 +190,8 @@ static void answer_engine(int channel, const struct proto_header *header,
 	/* A reader that has enough goes away early: not an error. */
 	if (answer.body_continues)
 		(void)zfd_write_all(ends[1], body + inline_bytes, length - inline_bytes);
-	zfd_closep(&ends[1]);
+	if (!step->stall)
+		zfd_closep(&ends[1]);
 }
 
 static void refuse(int channel, const struct proto_header *header, const struct fake_step *step)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define FAKE_STEPS_MAX 32
+#define FAKE_STEPS_MAX 128
 #define FAKE_TEXT_MAX  600
 
 struct fake_step {
@@ -23,6 +23,7 @@ struct fake_step {
 	size_t cut;	     /* bytes at the end that never come */
 	unsigned repeat;     /* times more that this step is played */
 	bool hang_up;	     /* answer nothing and exit */
+	bool stall;	     /* what was cut may still come, for all the reader knows */
 };
 
 /* What the helper was asked, in order. */
