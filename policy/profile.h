@@ -17,7 +17,7 @@ enum sandbox_filter {
 	FILTER_NO_EXEC,       /* memory that is not executable */
 	FILTER_SELF,          /* first argument 0: the process itself */
 	FILTER_SOCKET_OPTION, /* SO_PASSCRED */
-	FILTER_KILL,          /* SIGTERM, SIGKILL */
+	FILTER_KILL,          /* SIGTERM, SIGKILL, SIGHUP */
 };
 
 #define ROLE(name)                   ((uint8_t)(1U << SANDBOX_##name))

@@ -220,39 +220,47 @@ static char *trim(char *text)
 	return text;
 }
 
+/* The key's index, or KEYS with what is wrong in *err. */
+static size_t find_key(const char *name, uint32_t *seen, struct zerr *err)
+{
+	size_t at = 0;
+
+	while (at < KEYS && strcmp(keys[at].name, name) != 0)
+		at++;
+	if (at < KEYS && !(*seen & (1U << at))) {
+		*seen |= 1U << at;
+		return at;
+	}
+	zerr_set(err, -EINVAL, at < KEYS ? "%.40s: stands here for the second time" : "unknown key %.40s",
+		 name);
+	return KEYS;
+}
+
 /* What is wrong goes to *err, without its place. */
 static int parse_line(struct zstr line, struct site_policy *policy, uint32_t *seen, struct zerr *err)
 {
 	char text[LINE_MAX_BYTES];
-	const char *name;
 	char *value;
-	size_t at = 0;
+	size_t at;
 
 	for (size_t i = 0; i < line.length; i++)
 		if ((line.data[i] < 0x20 || line.data[i] > 0x7e) && line.data[i] != '\t')
 			return zerr_set(err, -EINVAL, "not printable ASCII");
 	if (zstr_copy(line, text, sizeof(text)) < 0)
 		return zerr_set(err, -EINVAL, "line too long");
-	name = trim(text);
-	if (*name == '\0' || *name == '#')
+	text[strcspn(text, "#")] = '\0';
+	if (*trim(text) == '\0')
 		return 0;
 	value = strchr(text, '=');
 	if (!value)
 		return zerr_set(err, -EINVAL, "expected key = value");
-	*value = '\0';
-	value = trim(value + 1);
-	name = trim(text);
-	while (at < KEYS && strcmp(keys[at].name, name) != 0)
-		at++;
+	*value++ = '\0';
+	at = find_key(trim(text), seen, err);
 	if (at == KEYS)
-		return zerr_set(err, -EINVAL, "unknown key %.40s", name);
-	if (*seen & (1U << at))
-		return zerr_set(err, -EINVAL, "%s: stands here for the second time", name);
-	*seen |= 1U << at;
-	/* A "#" is in no value's alphabet: a comment takes a line of its own. */
-	return read_value(value, &keys[at], policy) < 0
-		       ? zerr_set(err, -EINVAL, "%s: expected %s", name, keys[at].expected)
-		       : 0;
+		return -EINVAL;
+	return read_value(trim(value), &keys[at], policy) == 0
+		       ? 0
+		       : zerr_set(err, -EINVAL, "%s: expected %s", keys[at].name, keys[at].expected);
 }
 
 int site_policy_parse(const char *name, const char *text, size_t length, struct site_policy *policy,

@@ -53,7 +53,7 @@ static void test_every_key_is_read(void **state)
 		"disk_max = 20\n"
 		"runtimes = runc, kata-runtime runsc\n"
 		"registries = docker.io,registry.local:5000/team\n"
-		"privileged = yes\n"
+		"privileged = yes # for now\n"
 		"no_new_privileges = yes\n"
 		"adopt_unlabelled = yes\n"
 		"audit_directory = /srv/audit\n"
@@ -157,7 +157,8 @@ static void test_a_bad_line_is_refused_with_its_place(void **state)
 		{"privileged = true", "policy.conf:1: privileged: expected yes or no"},
 		{"privileged = ", "privileged: expected yes or no"},
 		{"privileged = YES", "expected yes or no"},
-		{"privileged = yes # for now", "expected yes or no"},
+		{"privileged # = yes", "expected key = value"},
+		{"privileged = # yes", "expected yes or no"},
 		{"privileged = yes\r\n", "policy.conf:1: not printable ASCII"},
 		{"runtimes = r\303\274n", "not printable ASCII"},
 		{"pids_max = 1\n\001", "policy.conf:2: not printable ASCII"},
