@@ -5,63 +5,62 @@
  */
 #include "common/jsonw.h"
 #include "common/text.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#define ESCAPE_SIZE sizeof("\\uffff")
 
 void jsonw_init(struct jsonw *json, char *data, size_t size)
 {
 	*json = (struct jsonw){.data = data, .size = size};
 }
 
-static void put(struct jsonw *json, const char *bytes, size_t length)
+static void put(struct jsonw *json, struct zstr text)
 {
-	if (json->failed || length > json->size - json->used) {
+	json->failed |= text.length > json->size - json->used;
+	if (json->failed)
+		return;
+	memcpy(json->data + json->used, text.data, text.length);
+	json->used += text.length;
+}
+
+/* Puts the comma that a key or a value needs here, or fails where it must not stand.  The last byte
+ * tells: a string ends with a quote, so '{', '[' and ':' are the writer's own. */
+static void begin(struct jsonw *json, bool is_key)
+{
+	char last = json->used > 0 ? json->data[json->used - 1] : '\0';
+	bool in_object = json->depth > 0 && json->ends[json->depth - 1] == '}';
+
+	if (is_key ? !in_object || last == ':' : in_object != (last == ':'))
 		json->failed = true;
-		return;
-	}
-	memcpy(json->data + json->used, bytes, length);
-	json->used += length;
+	if (json->depth == 0 && json->used > 0)
+		json->failed = true; /* a second value */
+	if (!strchr("{[:", last))    /* nor at the beginning, where last is NUL */
+		put(json, zstr_from(","));
 }
 
-/* What must stand before a value at this place: a comma, or nothing. */
-static void begin_value(struct jsonw *json)
+void jsonw_open(struct jsonw *json, char start, char end)
 {
-	bool top = json->depth == 0;
-
-	if (json->object[json->depth]) {
-		if (!json->after_key)
-			json->failed = true;
-		json->after_key = false;
-		return;
-	}
-	if (json->comma[json->depth]) {
-		if (top)
-			json->failed = true;
-		put(json, ",", 1);
-	}
-	json->comma[json->depth] = true;
-}
-
-void jsonw_open(struct jsonw *json, bool object)
-{
-	begin_value(json);
+	begin(json, false);
 	if (json->depth == JSONW_DEPTH_MAX) {
 		json->failed = true;
 		return;
 	}
-	json->depth++;
-	json->comma[json->depth] = false;
-	json->object[json->depth] = object;
-	put(json, object ? "{" : "[", 1);
+	json->ends[json->depth++] = end;
+	put(json, (struct zstr){&start, 1});
 }
 
-void jsonw_close(struct jsonw *json, bool object)
+void jsonw_close(struct jsonw *json, char end)
 {
-	if (json->depth == 0 || json->object[json->depth] != object || json->after_key) {
+	/* While nothing has failed, a level that is open has a byte before this one. */
+	if (json->failed || json->depth == 0 || json->ends[json->depth - 1] != end ||
+	    json->data[json->used - 1] == ':') {
 		json->failed = true;
 		return;
 	}
 	json->depth--;
-	put(json, object ? "}" : "]", 1);
+	put(json, (struct zstr){&end, 1});
 }
 
 /* Characters that are written as they are; the rest takes an escape. */
@@ -72,39 +71,33 @@ static bool is_plain(uint32_t code)
 	       !(code >= 0x2066 && code <= 0x2069);
 }
 
-/* Fills out with the escape of a character below U+10000 and returns its length. */
-static size_t escape_of(uint32_t code, char out[6])
+/* Fills out with the escape of a character below U+10000. */
+static struct zstr escape_of(uint32_t code, char out[ESCAPE_SIZE])
 {
-	static const char names[] = "\bb\ff\nn\rr\tt\"\"\\\\", digits[] = "0123456789abcdef";
+	const char *pair = "\bb\ff\nn\rr\tt\"\"\\\\";
 
-	out[0] = '\\';
-	for (size_t i = 0; i < sizeof(names) - 1; i += 2) {
-		if ((uint32_t)names[i] == code) {
-			out[1] = names[i + 1];
-			return 2;
-		}
-	}
-	out[1] = 'u';
-	for (size_t i = 0; i < 4; i++)
-		out[2 + i] = digits[code >> (12 - 4 * i) & 15];
-	return 6;
+	while (*pair && (uint32_t)*pair != code)
+		pair += 2;
+	if (*pair)
+		(void)snprintf(out, ESCAPE_SIZE, "\\%c", pair[1]);
+	else
+		(void)snprintf(out, ESCAPE_SIZE, "\\u%04" PRIx32, code);
+	return zstr_from(out);
 }
 
 bool jsonw_escape(struct zstr value, char *data, size_t size, size_t *used)
 {
-	uint32_t code;
+	char escape[ESCAPE_SIZE];
 
 	for (size_t at = 0, taken; at < value.length; at += taken) {
-		struct zstr piece = {.data = value.data + at};
-		char escape[6];
+		uint32_t code = 0;
+		struct zstr piece = {value.data + at, text_utf8_next(value, at, &code)};
 
-		piece.length = taken = text_utf8_next(value, at, &code);
-		if (taken == 0) {
+		taken = piece.length > 0 ? piece.length : 1;
+		if (piece.length == 0)
 			piece = zstr_from("\xef\xbf\xbd"); /* U+FFFD */
-			taken = 1;
-		} else if (!is_plain(code)) {
-			piece = (struct zstr){.data = escape, .length = escape_of(code, escape)};
-		}
+		else if (!is_plain(code))
+			piece = escape_of(code, escape);
 		if (piece.length > size - *used)
 			return false;
 		memcpy(data + *used, piece.data, piece.length);
@@ -115,62 +108,39 @@ bool jsonw_escape(struct zstr value, char *data, size_t size, size_t *used)
 
 static void put_string(struct jsonw *json, struct zstr value)
 {
-	put(json, "\"", 1);
-	if (!json->failed && !jsonw_escape(value, json->data, json->size, &json->used))
-		json->failed = true;
-	put(json, "\"", 1);
+	put(json, zstr_from("\""));
+	json->failed = json->failed || !jsonw_escape(value, json->data, json->size, &json->used);
+	put(json, zstr_from("\""));
 }
 
 void jsonw_key_str(struct jsonw *json, struct zstr key)
 {
-	if (!json->object[json->depth] || json->after_key)
-		json->failed = true;
-	if (json->comma[json->depth])
-		put(json, ",", 1);
-	json->comma[json->depth] = true;
-	json->after_key = true;
+	begin(json, true);
 	put_string(json, key);
-	put(json, ":", 1);
+	put(json, zstr_from(":"));
 }
 
 void jsonw_str(struct jsonw *json, struct zstr value)
 {
-	begin_value(json);
+	begin(json, false);
 	put_string(json, value);
-}
-
-static void put_number(struct jsonw *json, bool negative, uint64_t value)
-{
-	char text[21]; /* sign and 20 digits */
-	size_t at = sizeof(text);
-
-	begin_value(json);
-	do {
-		text[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0);
-	if (negative)
-		text[--at] = '-';
-	put(json, text + at, sizeof(text) - at);
 }
 
 void jsonw_u64(struct jsonw *json, uint64_t value)
 {
-	put_number(json, false, value);
-}
+	char digits[sizeof("18446744073709551615")];
 
-void jsonw_i64(struct jsonw *json, int64_t value)
-{
-	put_number(json, value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value);
+	(void)snprintf(digits, sizeof(digits), "%" PRIu64, value); /* fits */
+	jsonw_word(json, digits);
 }
 
 void jsonw_word(struct jsonw *json, const char *word)
 {
-	begin_value(json);
-	put(json, word, strlen(word));
+	begin(json, false);
+	put(json, zstr_from(word));
 }
 
 bool jsonw_done(const struct jsonw *json)
 {
-	return !json->failed && json->depth == 0 && json->comma[0];
+	return !json->failed && json->depth == 0 && json->used > 0;
 }

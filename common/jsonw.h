@@ -9,38 +9,31 @@
  */
 #pragma once
 #include "zbuf.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define JSONW_DEPTH_MAX 16
 
 struct jsonw {
 	char *data;
-	size_t size;
-	size_t used;
+	size_t size, used;
 	bool failed;
-	uint8_t depth;
-	bool comma[JSONW_DEPTH_MAX + 1];  /* a value was written at this level */
-	bool object[JSONW_DEPTH_MAX + 1]; /* this level is an object, not an array */
-	bool after_key;
+	size_t depth;
+	char ends[JSONW_DEPTH_MAX]; /* '}' or ']' for each level that is open */
 };
 
 void jsonw_init(struct jsonw *json, char *data, size_t size);
 /* jsonw_object … jsonw_end_object, jsonw_array … jsonw_end_array. */
-#define jsonw_object(json)     jsonw_open((json), true)
-#define jsonw_end_object(json) jsonw_close((json), true)
-#define jsonw_array(json)      jsonw_open((json), false)
-#define jsonw_end_array(json)  jsonw_close((json), false)
-void jsonw_open(struct jsonw *json, bool object);
-void jsonw_close(struct jsonw *json, bool object);
+#define jsonw_object(json)     jsonw_open((json), '{', '}')
+#define jsonw_end_object(json) jsonw_close((json), '}')
+#define jsonw_array(json)      jsonw_open((json), '[', ']')
+#define jsonw_end_array(json)  jsonw_close((json), ']')
+void jsonw_open(struct jsonw *json, char start, char end);
+void jsonw_close(struct jsonw *json, char end);
 /* Keys and strings, borrowed: as zstr, or as C strings. */
 void jsonw_key_str(struct jsonw *json, struct zstr key);
 void jsonw_str(struct jsonw *json, struct zstr value);
 #define jsonw_key(json, key)	jsonw_key_str((json), zstr_from(key))
 #define jsonw_cstr(json, value) jsonw_str((json), zstr_from(value))
 void jsonw_u64(struct jsonw *json, uint64_t value);
-void jsonw_i64(struct jsonw *json, int64_t value);
 #define jsonw_bool(json, value) jsonw_word((json), (value) ? "true" : "false")
 #define jsonw_null(json)	jsonw_word((json), "null")
 /* A literal of JSON's; never text from outside. */

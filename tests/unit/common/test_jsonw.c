@@ -40,11 +40,11 @@ static void test_jsonw_places_commas_at_every_level(void **state)
 	jsonw_key_str(&json, TEXT("o\"k"));
 	jsonw_object(&json);
 	jsonw_key(&json, "n");
-	jsonw_i64(&json, -5);
+	jsonw_u64(&json, 5);
 	jsonw_end_object(&json);
 	jsonw_end_object(&json);
 
-	expect(&json, "{\"a\":1,\"list\":[\"x\",null,true,false,[],{}],\"o\\\"k\":{\"n\":-5}}");
+	expect(&json, "{\"a\":1,\"list\":[\"x\",null,true,false,[],{}],\"o\\\"k\":{\"n\":5}}");
 }
 
 static void test_jsonw_writes_the_extreme_numbers(void **state)
@@ -57,12 +57,9 @@ static void test_jsonw_writes_the_extreme_numbers(void **state)
 	jsonw_array(&json);
 	jsonw_u64(&json, 0);
 	jsonw_u64(&json, UINT64_MAX);
-	jsonw_i64(&json, INT64_MIN);
-	jsonw_i64(&json, INT64_MAX);
-	jsonw_i64(&json, -1);
 	jsonw_end_array(&json);
 
-	expect(&json, "[0,18446744073709551615,-9223372036854775808,9223372036854775807,-1]");
+	expect(&json, "[0,18446744073709551615]");
 }
 
 static void test_jsonw_takes_a_single_scalar(void **state)
@@ -141,7 +138,7 @@ static void test_jsonw_escape_stops_at_a_whole_character(void **state)
 /* Whatever the size, it is whole or failed, and nothing is written beyond it. */
 static void test_jsonw_fails_at_every_size_that_is_too_small(void **state)
 {
-	static const char whole[] = "{\"k\":[\"v\\n\",12,-3,true,null]}";
+	static const char whole[] = "{\"k\":[\"v\\n\",12,3,true,null]}";
 	char data[64];
 
 	(void)state;
@@ -155,7 +152,7 @@ static void test_jsonw_fails_at_every_size_that_is_too_small(void **state)
 		jsonw_array(&json);
 		jsonw_cstr(&json, "v\n");
 		jsonw_u64(&json, 12);
-		jsonw_i64(&json, -3);
+		jsonw_u64(&json, 3);
 		jsonw_bool(&json, true);
 		jsonw_null(&json);
 		jsonw_end_array(&json);
