@@ -114,6 +114,21 @@ static bool in_object(const struct picking *picking)
 	       picking->object[picking->depth - 1];
 }
 
+/* A number or a word, right or wrong: a value, but for null, that no id can be. */
+static void take_word(struct picking *picking)
+{
+	size_t start = picking->at, length;
+
+	while (picking->at < picking->text.length &&
+	       !strchr("\"{}[],: \t\r\n", picking->text.data[picking->at]))
+		picking->at++;
+	if (picking->at == start)
+		picking->at++; /* a NUL */
+	length = picking->at - start;
+	if (length != 4 || memcmp(picking->text.data + start, "null", 4) != 0)
+		offer(picking, NULL);
+}
+
 static bool take(struct picking *picking)
 {
 	char byte = picking->text.data[picking->at];
@@ -135,8 +150,15 @@ static bool take(struct picking *picking)
 	case ',':
 		picking->key_next = in_object(picking);
 		break;
-	default: /* blanks, colons, numbers and words, right or wrong */
+	case ' ':
+	case ':':
+	case '\t':
+	case '\r':
+	case '\n':
 		break;
+	default:
+		take_word(picking);
+		return true;
 	}
 	picking->at++;
 	return true;

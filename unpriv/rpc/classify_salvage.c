@@ -7,6 +7,7 @@
  */
 #include "unpriv/base/json.h"
 #include "unpriv/rpc/classify.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -81,7 +82,8 @@ static void salvage_cast(const struct json_pick *picks, struct job_record *recor
 	if (!classify_id(picks[PICK_METHOD].value, method, sizeof(method)))
 		return;
 	row = rpc_method_find(method);
-	if (!row || !copy_uuid(picks[PICK_UUID].value, record->uuid))
+	/* What usually is a call may have lost the id that would say so. */
+	if (!row || row->call || !copy_uuid(picks[PICK_UUID].value, record->uuid))
 		return;
 	if (!build_message(picks, message)) {
 		rpc_message_clear(message);
@@ -90,6 +92,56 @@ static void salvage_cast(const struct json_pick *picks, struct job_record *recor
 	record->method = row->method;
 	record->exclusive = row->locked;
 	record->verdict = VERDICT_RUN;
+}
+
+/* Where the text of the inner message begins in a body that is no JSON; NULL when it is not found.
+ */
+static const char *find_inner(const char *body, size_t length)
+{
+	static const char key[] = "\"oslo.message\"";
+	const char *end = body + length, *found = memmem(body, length, key, strlen(key));
+
+	if (!found)
+		return NULL;
+	for (found += strlen(key); found < end && (*found == ' ' || *found == ':');)
+		found++;
+	return found < end && *found == '"' ? found + 1 : NULL;
+}
+
+/* The inner text up to its closing quote or the end of the body.  Escapes that no id has become
+ * '?'. */
+static size_t unescape(const char *from, const char *end, char *to)
+{
+	size_t used = 0;
+
+	for (; from < end && *from != '"'; from++) {
+		if (*from != '\\') {
+			to[used++] = *from;
+			continue;
+		}
+		if (++from == end)
+			break;
+		to[used++] = *from == '"' || *from == '\\' ? *from : '?';
+	}
+	return used;
+}
+
+void classify_salvage_body(const char *body, size_t length, const char *why,
+			   struct job_record *record, struct rpc_message *message,
+			   struct rpc_failure *failure)
+{
+	const char *from = length <= RPC_BODY_MAX ? find_inner(body, length) : NULL;
+	char *inner = from ? malloc(length) : NULL;
+
+	if (!inner) {
+		/* The old form: the body itself is the message. */
+		classify_salvage(body, length <= RPC_BODY_MAX ? length : 0, why, record, message,
+				 failure);
+		return;
+	}
+	classify_salvage(inner, unescape(from, body + length, inner), why, record, message,
+			 failure);
+	free(inner);
 }
 
 void classify_salvage(const char *text, size_t length, const char *why, struct job_record *record,

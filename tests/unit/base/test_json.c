@@ -382,6 +382,9 @@ static void test_pick_takes_nothing_that_is_not_sure(void **state)
 	assert_picked("{\"_msg_id\":\"M\",\"_msg_id\":\"M\"}", "M", "");
 	assert_picked("{\"_msg_id\":\"M\",\"_msg_id\":{}}", "", "");
 	assert_picked("{\"_msg_id\":[\"M\"]}", "", "");
+	assert_picked("{\"_msg_id\":\"M\",\"_msg_id\":5}", "", "");
+	assert_picked("{\"_msg_id\":true,\"_msg_id\":\"M\"}", "", "");
+	assert_picked("{\"_msg_id\":null,\"_msg_id\":\"M\"}", "M", "");
 	assert_picked("{\"_msg_id\":{\"_msg_id\":\"M\"}}", "", "");
 	assert_picked("{\"x\":{\"_msg_id\":\"M\"}}", "", "");
 	assert_picked("[{\"_msg_id\":\"M\"}]", "", "");
@@ -394,6 +397,12 @@ static void test_pick_takes_nothing_that_is_not_sure(void **state)
 	assert_picked("}{\"_msg_id\":\"M\"}", "", "");
 	assert_picked("\"_msg_id\":\"M\"", "", "");
 	assert_picked("", "", "");
+	{
+		struct json_pick pick = {.path = {"a"}};
+
+		json_pick("{\"a\":\0\"x\"}", 10, &pick, 1);
+		assert_true(pick.spoilt && pick.value.length == 0);
+	}
 	assert_picked("{\"_msg_id\":\"\\", "", "");
 }
 
