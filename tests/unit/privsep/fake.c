@@ -45,7 +45,8 @@ void __wrap__exit(int status)
 	__real__exit(status);
 }
 
-static void do_noop(struct helper *helper, const void *request, void *answer, struct helper_result *result)
+static void do_noop(struct helper *helper, const void *request, void *answer,
+		    struct helper_result *result)
 {
 	const struct req_docker_noop *noop = request;
 	struct ans_docker_noop *out = answer;
@@ -56,12 +57,14 @@ static void do_noop(struct helper *helper, const void *request, void *answer, st
 
 static void answer_http(void *answer, uint16_t status)
 {
-	struct ans_docker_engine_info *out = answer; /* the same for every row that asks the engine */
+	struct ans_docker_engine_info *out =
+		answer; /* the same for every row that asks the engine */
 	out->http_status = status;
 	out->framing = PROTO_BODY_NONE;
 }
 
-static void do_well(struct helper *helper, const void *request, void *answer, struct helper_result *result)
+static void do_well(struct helper *helper, const void *request, void *answer,
+		    struct helper_result *result)
 {
 	(void)helper;
 	(void)request;
@@ -69,7 +72,8 @@ static void do_well(struct helper *helper, const void *request, void *answer, st
 	answer_http(answer, 204);
 }
 
-static void do_missing(struct helper *helper, const void *request, void *answer, struct helper_result *result)
+static void do_missing(struct helper *helper, const void *request, void *answer,
+		       struct helper_result *result)
 {
 	(void)helper;
 	(void)request;
@@ -77,7 +81,8 @@ static void do_missing(struct helper *helper, const void *request, void *answer,
 	answer_http(answer, 404);
 }
 
-static void do_not_ours(struct helper *helper, const void *request, void *answer, struct helper_result *result)
+static void do_not_ours(struct helper *helper, const void *request, void *answer,
+			struct helper_result *result)
 {
 	(void)helper;
 	(void)request;
@@ -86,11 +91,13 @@ static void do_not_ours(struct helper *helper, const void *request, void *answer
 	result->rule = "not_ours";
 }
 
-static void do_no_engine(struct helper *helper, const void *request, void *answer, struct helper_result *result)
+static void do_no_engine(struct helper *helper, const void *request, void *answer,
+			 struct helper_result *result)
 {
-	static const char text[] = "engine_unreachable: a rule that is longer than an answer may carry, so long "
-				   "that the loop has to cut it, as it should, instead of breaking the table of "
-				   "requests for it; nobody would ever write such a long one, would they?";
+	static const char text[] =
+		"engine_unreachable: a rule that is longer than an answer may carry, so long "
+		"that the loop has to cut it, as it should, instead of breaking the table of "
+		"requests for it; nobody would ever write such a long one, would they?";
 	(void)helper;
 	(void)request;
 	(void)answer;
@@ -113,7 +120,8 @@ static void feed_pipe(struct helper *helper)
 	zfd_closep(&helper->pipe_write);
 }
 
-static void do_pipe(struct helper *helper, const void *request, void *answer, struct helper_result *result)
+static void do_pipe(struct helper *helper, const void *request, void *answer,
+		    struct helper_result *result)
 {
 	int ends[2];
 	(void)request;
@@ -126,7 +134,8 @@ static void do_pipe(struct helper *helper, const void *request, void *answer, st
 }
 
 /* Ends the process in a way that no exit status tells. */
-static void do_die(struct helper *helper, const void *request, void *answer, struct helper_result *result)
+static void do_die(struct helper *helper, const void *request, void *answer,
+		   struct helper_result *result)
 {
 	(void)helper;
 	(void)request;
@@ -135,7 +144,8 @@ static void do_die(struct helper *helper, const void *request, void *answer, str
 	(void)raise(SIGKILL);
 }
 
-static void do_create(struct helper *helper, const void *request, void *answer, struct helper_result *result)
+static void do_create(struct helper *helper, const void *request, void *answer,
+		      struct helper_result *result)
 {
 	const struct req_docker_container_create *create = request;
 	struct ans_docker_container_create *out = answer;
@@ -176,15 +186,20 @@ static void subject(const struct proto_row *row, const void *request, struct aud
 		uuid_format((const uint8_t *)request + uuid->offset, entry->object_id);
 }
 
-static const char *judge(const struct helper *helper, const struct proto_row *row, const void *request)
+static const char *judge(const struct helper *helper, const struct proto_row *row,
+			 const void *request)
 {
 	const struct req_docker_container_create *create = request;
 	(void)helper;
-	return row->number == PRIV_docker_container_create && create->privileged ? "privileged" : NULL;
+	return row->number == PRIV_docker_container_create && create->privileged ? "privileged"
+										 : NULL;
 }
 
-const struct helper_domain fake_domain = {
-	.domain = PROTO_DOCKER, .name = "docker", .handlers = handlers, .subject = subject, .judge = judge};
+const struct helper_domain fake_domain = {.domain = PROTO_DOCKER,
+					  .name = "docker",
+					  .handlers = handlers,
+					  .subject = subject,
+					  .judge = judge};
 
 void fake_prepare(struct fake *fake)
 {
@@ -199,8 +214,12 @@ void fake_prepare(struct fake *fake)
 	assert_int_equal(helper_channel(pair), 0);
 	fake->site.broker_uid = getuid();
 	fake->channel = pair[1];
-	fake->helper = (struct helper){.domain = &fake_domain, .site = &fake->site, .audit = &fake->audit,
-				       .channel = pair[0], .signals = -1, .first = true};
+	fake->helper = (struct helper){.domain = &fake_domain,
+				       .site = &fake->site,
+				       .audit = &fake->audit,
+				       .channel = pair[0],
+				       .signals = -1,
+				       .first = true};
 }
 
 void fake_run(struct fake *fake)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRING_MAX 65535
+#define STRING_MAX     65535
 #define NAME_MAX_BYTES 255 /* of an image reference; the rest is tag */
 
 struct zstr sample_text(enum text_class class, size_t length)
@@ -69,7 +69,8 @@ static void fill_field(const struct proto_field *field, uint8_t *message, enum s
 		fill_strings(field, message, sample);
 }
 
-void *sample_message(const struct proto_field *fields, size_t count, size_t size, enum sample sample)
+void *sample_message(const struct proto_field *fields, size_t count, size_t size,
+		     enum sample sample)
 {
 	uint8_t *message = calloc(1, size);
 	for (size_t i = 0; message != NULL && i < count; i++)

@@ -49,7 +49,8 @@ static int set_up(void **state)
 	strcpy(fixture->path, "/tmp/keelson-audit-XXXXXX");
 	assert_non_null(mkdtemp(fixture->path));
 	fixture->directory = open(fixture->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(audit_open(&fixture->audit, fixture->directory, "docker", false, &fixture->err), 0);
+	assert_int_equal(
+		audit_open(&fixture->audit, fixture->directory, "docker", false, &fixture->err), 0);
 	*state = fixture;
 	return 0;
 }
@@ -109,13 +110,15 @@ static char *read_log(struct fixture *fixture, size_t *length)
 
 static void replace_log(struct fixture *fixture, const char *text, size_t length)
 {
-	_cleanup_fd_ int log = openat(fixture->directory, "docker.log", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	_cleanup_fd_ int log =
+		openat(fixture->directory, "docker.log", O_WRONLY | O_TRUNC | O_CLOEXEC);
 	assert_int_equal(zfd_write_all(log, text, length), 0);
 }
 
 static void append_bytes(struct fixture *fixture, const char *text, size_t length)
 {
-	_cleanup_fd_ int log = openat(fixture->directory, "docker.log", O_WRONLY | O_APPEND | O_CLOEXEC);
+	_cleanup_fd_ int log =
+		openat(fixture->directory, "docker.log", O_WRONLY | O_APPEND | O_CLOEXEC);
 	assert_int_equal(zfd_write_all(log, text, length), 0);
 }
 
@@ -143,16 +146,20 @@ static void test_a_record_is_one_json_line_in_a_fixed_order(void **state)
 
 	char *text = read_log(fixture, NULL);
 	assert_memory_equal(text, "{\"ts\":\"20", 9);
-	(void)snprintf(boot, sizeof(boot),
-		       "Z\",\"seq\":1,\"boot\":\"%s\",\"proc\":\"docker[%d]\",\"op\":\"docker.container_start\","
-		       "\"rid\":\"a\\\"b\",\"actor\":{\"unverified\":true,\"project\":\"p\",\"user\":\"u\"},"
-		       "\"obj\":{\"type\":\"container\",\"id\":\"8e2ba1a9-cd2c-4a91-a3ff-2a91d80d4e7c\"},"
-		       "\"args\":{\"wait_ms\":60000},\"decision\":\"error\",\"rule\":\"http 404\","
-		       "\"errno\":2,\"dur_us\":18446744073709551615,\"prev\":\"",
-		       fixture->audit.boot_id, getpid());
+	(void)snprintf(
+		boot, sizeof(boot),
+		"Z\",\"seq\":1,\"boot\":\"%s\",\"proc\":\"docker[%d]\",\"op\":\"docker.container_"
+		"start\","
+		"\"rid\":\"a\\\"b\",\"actor\":{\"unverified\":true,\"project\":\"p\",\"user\":"
+		"\"u\"},"
+		"\"obj\":{\"type\":\"container\",\"id\":\"8e2ba1a9-cd2c-4a91-a3ff-2a91d80d4e7c\"},"
+		"\"args\":{\"wait_ms\":60000},\"decision\":\"error\",\"rule\":\"http 404\","
+		"\"errno\":2,\"dur_us\":18446744073709551615,\"prev\":\"",
+		fixture->audit.boot_id, getpid());
 	assert_memory_equal(text + 36, boot, strlen(boot));
-	assert_string_equal(text + 36 + strlen(boot),
-			    "0000000000000000000000000000000000000000000000000000000000000000\"}\n");
+	assert_string_equal(
+		text + 36 + strlen(boot),
+		"0000000000000000000000000000000000000000000000000000000000000000\"}\n");
 }
 
 static void test_a_chain_of_records_verifies(void **state)
@@ -444,7 +451,9 @@ static void test_a_full_disk_refuses_and_the_log_goes_on_later(void **state)
 	for (rlim_t limit = 5000; limit < 5600; limit += 41) {
 		write_records(fixture, 1);
 		assert_int_equal(fstat(fixture->audit.fd, &status), 0);
-		assert_int_equal(with_file_limit((rlim_t)status.st_size + limit - 4900, fill_up, fixture), 0);
+		assert_int_equal(
+			with_file_limit((rlim_t)status.st_size + limit - 4900, fill_up, fixture),
+			0);
 		write_records(fixture, 1); /* there is room again */
 		if (verify(fixture) != 0)
 			fail_msg("limit %lu: %s", (unsigned long)limit, fixture->err.msg);
@@ -463,7 +472,8 @@ static void test_refusals_in_a_flood_are_counted_not_dropped(void **state)
 		assert_int_equal(audit_write(&fixture->audit, &entry), 0);
 	uint64_t counted = fixture->audit.state->suppressed;
 	assert_true(counted > 0);
-	for (const char *at = read_log(fixture, NULL); (at = strstr(at, "\"decision\":\"deny\"")) != NULL; at++)
+	for (const char *at = read_log(fixture, NULL);
+	     (at = strstr(at, "\"decision\":\"deny\"")) != NULL; at++)
 		records++;
 	assert_int_equal(records + counted, flood);
 
@@ -473,7 +483,8 @@ static void test_refusals_in_a_flood_are_counted_not_dropped(void **state)
 	assert_int_equal(audit_sync(&fixture->audit), 0);
 	assert_int_equal(fixture->audit.state->suppressed, 0);
 	char expected[64];
-	(void)snprintf(expected, sizeof(expected), "\"args\":{\"suppressed\":%lu}", (unsigned long)counted);
+	(void)snprintf(expected, sizeof(expected), "\"args\":{\"suppressed\":%lu}",
+		       (unsigned long)counted);
 	assert_non_null(strstr(read_log(fixture, NULL), expected));
 	assert_int_equal(verify(fixture), 0);
 }
@@ -568,7 +579,8 @@ static void test_a_log_that_is_a_link_or_unwritable_is_not_opened(void **state)
 	struct audit other;
 
 	assert_int_equal(symlinkat("docker.log", fixture->directory, "net.log"), 0);
-	assert_int_equal(audit_open(&other, fixture->directory, "net", false, &fixture->err), -ELOOP);
+	assert_int_equal(audit_open(&other, fixture->directory, "net", false, &fixture->err),
+			 -ELOOP);
 	assert_int_equal(unlinkat(fixture->directory, "net.log", 0), 0);
 	assert_int_equal(unlinkat(fixture->directory, "net.state", 0), 0);
 	assert_int_equal(audit_open(&other, -1, "net", false, &fixture->err), -EBADF);
@@ -585,7 +597,8 @@ static void test_a_record_is_cheap(void **state)
 	write_records(fixture, records);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
 
-	double spent = (double)(after.tv_sec - before.tv_sec) * 1e6 + (double)(after.tv_nsec - before.tv_nsec) / 1e3;
+	double spent = (double)(after.tv_sec - before.tv_sec) * 1e6 +
+		       (double)(after.tv_nsec - before.tv_nsec) / 1e3;
 	print_message("%.2f us of CPU a record\n", spent / (double)records);
 	assert_true(spent / (double)records < 1000);
 }

@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-#define ENGINE_HEAD_SIZE 16 /* http_status, framing, content_length, body_continues, body's length */
+#define ENGINE_HEAD_SIZE                                                                           \
+	16 /* http_status, framing, content_length, body_continues, body's length */
 
 static bool time_is_up;
 
@@ -30,10 +31,10 @@ int __wrap_zfd_wait(int fd, short events, uint64_t deadline_ms)
 struct lie {
 	const char *name;
 	struct proto_header flip; /* bits of the right header that are not as they should be */
-	size_t payload;             /* bytes of it that are sent */
+	size_t payload;		  /* bytes of it that are sent */
 	size_t fds;
 	uint8_t first_byte; /* of the payload */
-	int expected;       /* > 0: a status, < 0: an errno */
+	int expected;	    /* > 0: a status, < 0: an errno */
 };
 
 static const struct lie lies[] = {
@@ -43,7 +44,12 @@ static const struct lie lies[] = {
 	{"version", {.version = 2}, ENGINE_HEAD_SIZE, 0, 200, -EPIPE},
 	{"domain", {.domain = 2}, ENGINE_HEAD_SIZE, 0, 200, -EPIPE},
 	{"the request's own type", {.type = 1}, ENGINE_HEAD_SIZE, 0, 200, -EPIPE},
-	{"another answer", {.type = (PRIV_docker_engine_info ^ PRIV_docker_noop)}, ENGINE_HEAD_SIZE, 0, 200, -EPIPE},
+	{"another answer",
+	 {.type = (PRIV_docker_engine_info ^ PRIV_docker_noop)},
+	 ENGINE_HEAD_SIZE,
+	 0,
+	 200,
+	 -EPIPE},
 	{"sequence", {.sequence = 3}, ENGINE_HEAD_SIZE, 0, 200, -EPIPE},
 	{"status", {.status = PROTO_STATUS_COUNT}, 2, 0, 0, -EPIPE},
 	{"length", {.length = 3}, ENGINE_HEAD_SIZE, 0, 200, -EPIPE},
@@ -86,14 +92,16 @@ static void send_lie(int socket, const struct lie *lie)
 	zwriter_init(&writer, frame, sizeof(frame));
 	proto_put_header(&writer, &header);
 	frame[PROTO_HEADER_SIZE] = lie->first_byte;
-	assert_int_equal(zfd_send(socket, frame, PROTO_HEADER_SIZE + lie->payload, fds, lie->fds, 0), 0);
+	assert_int_equal(
+		zfd_send(socket, frame, PROTO_HEADER_SIZE + lie->payload, fds, lie->fds, 0), 0);
 }
 
 static void make_channel(struct priv_channel *channel, int *helper)
 {
 	int pair[2];
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	*channel = (struct priv_channel){.fd = pair[0], .domain = PROTO_DOCKER, .buffer = malloc(PROTO_FRAME_MAX)};
+	*channel = (struct priv_channel){
+		.fd = pair[0], .domain = PROTO_DOCKER, .buffer = malloc(PROTO_FRAME_MAX)};
 	*helper = pair[1];
 	time_is_up = false;
 }
@@ -190,7 +198,8 @@ static void test_a_request_that_breaks_the_table_is_not_sent(void **state)
 	(void)state;
 	make_channel(&channel, &helper);
 	assert_int_equal(priv_docker_engine_info(&channel, &request, &answer, NULL, &err), -EINVAL);
-	assert_int_equal(priv_docker_container_create(&channel, &create, &created, NULL, &err), -EINVAL);
+	assert_int_equal(priv_docker_container_create(&channel, &create, &created, NULL, &err),
+			 -EINVAL);
 	assert_int_equal(recv(helper, &byte, 1, MSG_DONTWAIT), -1);
 	assert_true(channel.fd >= 0);
 	assert_int_equal(channel.sequence, 0);
@@ -201,8 +210,12 @@ static void test_a_request_that_breaks_the_table_is_not_sent(void **state)
 static void test_a_helper_of_another_build_is_refused(void **state)
 {
 	uint8_t frame[PROTO_HEADER_SIZE + 38] = {0};
-	struct proto_header header = {.magic = PROTO_MAGIC, .version = PROTO_VERSION, .domain = PROTO_DOCKER,
-				      .type = PROTO_HELLO + 1, .sequence = 1, .length = 38};
+	struct proto_header header = {.magic = PROTO_MAGIC,
+				      .version = PROTO_VERSION,
+				      .domain = PROTO_DOCKER,
+				      .type = PROTO_HELLO + 1,
+				      .sequence = 1,
+				      .length = 38};
 	struct priv_channel channel;
 	struct zwriter writer;
 	struct zerr err;

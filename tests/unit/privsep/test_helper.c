@@ -52,8 +52,12 @@ static size_t make_frame(uint16_t type, uint32_t sequence, enum sample sample)
 {
 	const struct proto_row *row = proto_find(PROTO_DOCKER, type);
 	size_t length = row != NULL ? sample_payload(row, sample, frame + PROTO_HEADER_SIZE) : 0;
-	struct proto_header header = {.magic = PROTO_MAGIC, .version = PROTO_VERSION, .domain = PROTO_DOCKER,
-				      .type = type, .sequence = sequence, .length = (uint32_t)length};
+	struct proto_header header = {.magic = PROTO_MAGIC,
+				      .version = PROTO_VERSION,
+				      .domain = PROTO_DOCKER,
+				      .type = type,
+				      .sequence = sequence,
+				      .length = (uint32_t)length};
 	struct zwriter writer;
 	zwriter_init(&writer, frame, PROTO_HEADER_SIZE);
 	proto_put_header(&writer, &header);
@@ -122,12 +126,30 @@ static void send_spoiled(struct fake *fake, size_t at)
 	frame[at] ^= 0x40;
 	send_frame(fake, length, NULL, 0);
 }
-static void send_magic(struct fake *fake) { send_spoiled(fake, 0); }
-static void send_version(struct fake *fake) { send_spoiled(fake, 4); }
-static void send_domain(struct fake *fake) { send_spoiled(fake, 6); }
-static void send_status(struct fake *fake) { send_spoiled(fake, 10); }
-static void send_length(struct fake *fake) { send_spoiled(fake, 16); }
-static void send_claimed_descriptor(struct fake *fake) { send_spoiled(fake, 7); }
+static void send_magic(struct fake *fake)
+{
+	send_spoiled(fake, 0);
+}
+static void send_version(struct fake *fake)
+{
+	send_spoiled(fake, 4);
+}
+static void send_domain(struct fake *fake)
+{
+	send_spoiled(fake, 6);
+}
+static void send_status(struct fake *fake)
+{
+	send_spoiled(fake, 10);
+}
+static void send_length(struct fake *fake)
+{
+	send_spoiled(fake, 16);
+}
+static void send_claimed_descriptor(struct fake *fake)
+{
+	send_spoiled(fake, 7);
+}
 static void send_replay(struct fake *fake)
 {
 	send_frame(fake, make_frame(PRIV_docker_noop, 1, SAMPLE_TYPICAL), NULL, 0);
@@ -172,7 +194,9 @@ static void send_many_descriptors(struct fake *fake)
 	} control = {0};
 	size_t length = make_frame(PRIV_docker_noop, 2, SAMPLE_TYPICAL);
 	struct iovec part = {.iov_base = frame, .iov_len = length};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
 				 .msg_controllen = sizeof(control.bytes)};
 	control.align.cmsg_level = SOL_SOCKET;
 	control.align.cmsg_type = SCM_RIGHTS;
@@ -205,7 +229,9 @@ static void send_huge_memfd(struct fake *fake)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert_int_equal(ftruncate(fd, PROTO_LARGE_MAX + 1), 0);
-	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE), 0);
+	assert_int_equal(
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE),
+		0);
 	send_large(fake, fd);
 }
 static void send_senseless_memfd(struct fake *fake)
@@ -319,7 +345,8 @@ static void test_a_packet_that_shows_no_sender_is_refused(void **state)
 	struct fake *fake = *state;
 	int off = 0;
 
-	assert_int_equal(setsockopt(fake->helper.channel, SOL_SOCKET, SO_PASSCRED, &off, sizeof(off)), 0);
+	assert_int_equal(
+		setsockopt(fake->helper.channel, SOL_SOCKET, SO_PASSCRED, &off, sizeof(off)), 0);
 	fake_run(fake);
 	send_frame(fake, make_frame(PROTO_HELLO, 1, SAMPLE_TYPICAL), NULL, 0);
 
@@ -353,7 +380,8 @@ static void test_unread_answers_end_the_process(void **state)
 	answers_go_unread = false;
 	say_hello(fake, &channel);
 	for (uint32_t i = 2;; i++)
-		if (zfd_send(fake->channel, frame, make_frame(PRIV_docker_noop, i, SAMPLE_GREATEST), NULL, 0, 0) < 0)
+		if (zfd_send(fake->channel, frame, make_frame(PRIV_docker_noop, i, SAMPLE_GREATEST),
+			     NULL, 0, 0) < 0)
 			break;
 
 	assert_int_equal(fake_wait(fake), HELPER_EXIT_IO);
@@ -389,8 +417,11 @@ static void test_sigterm_ends_the_helper_in_order(void **state)
 
 /* ---- what is recorded ---- */
 
-static const struct req_docker_container_start start_request = {
-	.request_id = {"req-7", 5}, .project_id = {"p", 1}, .user_id = {"u", 1}, .api_minor = 40, .wait_ms = 1000};
+static const struct req_docker_container_start start_request = {.request_id = {"req-7", 5},
+								.project_id = {"p", 1},
+								.user_id = {"u", 1},
+								.api_minor = 40,
+								.wait_ms = 1000};
 
 static void test_an_effect_is_recorded_before_it_happens(void **state)
 {
@@ -401,14 +432,17 @@ static void test_an_effect_is_recorded_before_it_happens(void **state)
 
 	fake_run(fake);
 	say_hello(fake, &channel);
-	assert_int_equal(priv_docker_container_start(&channel, &start_request, &answer, NULL, &err), 0);
+	assert_int_equal(priv_docker_container_start(&channel, &start_request, &answer, NULL, &err),
+			 0);
 
 	assert_int_equal(answer.http_status, 204);
 	const char *log = fake_log(fake);
 	assert_non_null(strstr(log, "\"op\":\"docker.container_start\",\"rid\":\"req-7\""));
 	assert_non_null(strstr(log, "\"project\":\"p\",\"user\":\"u\""));
-	assert_non_null(strstr(log, "\"obj\":{\"type\":\"container\",\"id\":\"00000000-0000-0000-0000-000000000000\"}"));
-	assert_non_null(strstr(log, "\"args\":{\"api_minor\":40,\"wait_ms\":1000},\"decision\":\"allow\""));
+	assert_non_null(strstr(log, "\"obj\":{\"type\":\"container\",\"id\":\"00000000-0000-0000-"
+				    "0000-000000000000\"}"));
+	assert_non_null(
+		strstr(log, "\"args\":{\"api_minor\":40,\"wait_ms\":1000},\"decision\":\"allow\""));
 	assert_int_equal(fake->audit.state->ends[fake->audit.state->current].sequence, 1);
 }
 
@@ -440,8 +474,11 @@ static void test_a_request_that_the_policy_refuses_is_recorded_and_not_done(void
 {
 	struct fake *fake = *state;
 	_cleanup_(priv_close) struct priv_channel channel;
-	struct req_docker_container_create request = {.api_minor = 40, .wait_ms = 1, .privileged = 1,
-						      .image = {"busybox", 7}, .environment_count = 2,
+	struct req_docker_container_create request = {.api_minor = 40,
+						      .wait_ms = 1,
+						      .privileged = 1,
+						      .image = {"busybox", 7},
+						      .environment_count = 2,
 						      .environment = {{"TOKEN", 5}, {"hush", 4}},
 						      .health_command = {"check", 5}};
 	struct ans_docker_container_create answer;
@@ -449,12 +486,15 @@ static void test_a_request_that_the_policy_refuses_is_recorded_and_not_done(void
 
 	fake_run(fake);
 	say_hello(fake, &channel);
-	assert_int_equal(priv_docker_container_create(&channel, &request, &answer, NULL, &err), PROTO_DENIED);
+	assert_int_equal(priv_docker_container_create(&channel, &request, &answer, NULL, &err),
+			 PROTO_DENIED);
 
 	assert_string_equal(err.msg, "container_create: privileged");
 	const char *log = fake_log(fake);
 	assert_non_null(strstr(log, "\"decision\":\"deny\",\"rule\":\"privileged\""));
-	assert_non_null(strstr(log, "\"image\":\"busybox\",\"environment\":2,\"privileged\":1,\"health_command\":5"));
+	assert_non_null(strstr(
+		log,
+		"\"image\":\"busybox\",\"environment\":2,\"privileged\":1,\"health_command\":5"));
 	assert_null(strstr(log, "hush"));
 	assert_null(strstr(log, "allow"));
 }
@@ -471,10 +511,12 @@ static void test_a_foreign_object_is_a_refusal_for_every_row(void **state)
 
 	fake_run(fake);
 	say_hello(fake, &channel);
-	assert_int_equal(priv_docker_container_inspect(&channel, &inspect, &inspected, NULL, &err), PROTO_NOT_OURS);
+	assert_int_equal(priv_docker_container_inspect(&channel, &inspect, &inspected, NULL, &err),
+			 PROTO_NOT_OURS);
 	assert_non_null(strstr(fake_log(fake), "container_inspect"));
 	assert_non_null(strstr(fake_log(fake), "\"decision\":\"deny\",\"rule\":\"not_ours\""));
-	assert_int_equal(priv_docker_container_kill(&channel, &request, &killed, NULL, &err), PROTO_NOT_OURS);
+	assert_int_equal(priv_docker_container_kill(&channel, &request, &killed, NULL, &err),
+			 PROTO_NOT_OURS);
 
 	assert_int_equal(fake->audit.state->ends[fake->audit.state->current].sequence, 3);
 }
@@ -494,7 +536,8 @@ static void test_without_a_record_nothing_is_done(void **state)
 	fake_run(fake);
 	say_hello(fake, &channel);
 	/* Its handler would kill the helper. */
-	assert_int_equal(priv_docker_container_pause(&channel, &request, &answer, NULL, &err), PROTO_NO_AUDIT);
+	assert_int_equal(priv_docker_container_pause(&channel, &request, &answer, NULL, &err),
+			 PROTO_NO_AUDIT);
 	assert_int_equal(priv_docker_noop(&channel, &noop, &echo, NULL, &err), 0);
 }
 
@@ -525,7 +568,8 @@ static void test_a_large_request_travels_in_a_memfd(void **state)
 	struct fake *fake = *state;
 	_cleanup_(priv_close) struct priv_channel channel;
 	static char argument[60000];
-	struct req_docker_container_create request = {.api_minor = 40, .wait_ms = 1, .image = {"busybox", 7}};
+	struct req_docker_container_create request = {
+		.api_minor = 40, .wait_ms = 1, .image = {"busybox", 7}};
 	struct ans_docker_container_create answer;
 	struct zerr err;
 
@@ -536,14 +580,16 @@ static void test_a_large_request_travels_in_a_memfd(void **state)
 	fake_run(fake);
 	say_hello(fake, &channel);
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(priv_docker_container_create(&channel, &request, &answer, NULL, &err), 0);
+		assert_int_equal(
+			priv_docker_container_create(&channel, &request, &answer, NULL, &err), 0);
 		assert_int_equal(answer.content_length, 10);
 		assert_memory_equal(answer.body.data, "xxxx", 4);
 	}
 	request.command_count = 20;
 	for (size_t i = 0; i < 20; i++)
 		request.command[i] = (struct zstr){argument, sizeof(argument)};
-	assert_int_equal(priv_docker_container_create(&channel, &request, &answer, NULL, &err), -EINVAL);
+	assert_int_equal(priv_docker_container_create(&channel, &request, &answer, NULL, &err),
+			 -EINVAL);
 	request.command_count = 0;
 	assert_int_equal(priv_docker_container_create(&channel, &request, &answer, NULL, &err), 0);
 }
@@ -569,8 +615,10 @@ static void test_a_server_serves_a_channel_of_its_own(void **state)
 	fake_run(fake);
 	say_hello(fake, &first);
 	assert_int_equal(open_server(&first, &server, &err), 0);
-	assert_int_equal(priv_docker_container_start(&server, &start_request, &answer, NULL, &err), 0);
-	assert_int_equal(priv_docker_container_start(&first, &start_request, &answer, NULL, &err), 0);
+	assert_int_equal(priv_docker_container_start(&server, &start_request, &answer, NULL, &err),
+			 0);
+	assert_int_equal(priv_docker_container_start(&first, &start_request, &answer, NULL, &err),
+			 0);
 
 	assert_int_equal(fake->audit.state->ends[fake->audit.state->current].sequence, 2);
 }
@@ -578,7 +626,7 @@ static void test_a_server_serves_a_channel_of_its_own(void **state)
 static void test_a_server_belongs_to_the_process_that_speaks_first(void **state)
 {
 	struct fake *fake = *state;
-	_cleanup_(priv_close) struct priv_channel first;
+	_cleanup_(priv_close) struct priv_channel first, own = {.fd = -1};
 	struct req_docker_open_channel request;
 	struct ans_docker_open_channel answer;
 	struct zerr err = {0};
@@ -592,12 +640,13 @@ static void test_a_server_belongs_to_the_process_that_speaks_first(void **state)
 		struct priv_channel server;
 		struct ans_docker_container_start started;
 		_exit(priv_open(&server, fd, PROTO_DOCKER, &err) != 0 ||
-		      priv_docker_container_start(&server, &start_request, &started, NULL, &err) != 0);
+		      priv_docker_container_start(&server, &start_request, &started, NULL, &err) !=
+			      0);
 	}
 	close(fd);
 	assert_int_equal(waitpid(worker, &status, 0), worker);
 	assert_int_equal(status, 0);
-	assert_int_equal(open_server(&first, &(struct priv_channel){.fd = -1}, &err), 0);
+	assert_int_equal(open_server(&first, &own, &err), 0);
 }
 
 static void test_a_server_opens_no_channels(void **state)
@@ -627,7 +676,8 @@ static void test_a_killed_server_ends_the_domain(void **state)
 	fake_run(fake);
 	say_hello(fake, &first);
 	assert_int_equal(open_server(&first, &server, &err), 0);
-	assert_int_equal(priv_docker_container_pause(&server, &request, &answer, NULL, &err), -EPIPE);
+	assert_int_equal(priv_docker_container_pause(&server, &request, &answer, NULL, &err),
+			 -EPIPE);
 
 	assert_int_equal(fake_wait(fake), HELPER_EXIT_SERVER);
 }

@@ -130,8 +130,8 @@ static void expect_refused(const struct proto_field *field, const struct proto_f
 static void integer_keeps_its_bounds(const struct proto_field *field)
 {
 	struct proto_field loose = *field;
-	uint64_t highest = field->type == PROTO_F_U64 ? UINT64_MAX
-						      : (UINT64_C(1) << 8 * field->type) - 1;
+	uint64_t highest =
+		field->type == PROTO_F_U64 ? UINT64_MAX : (UINT64_C(1) << 8 * field->type) - 1;
 	uint64_t values[] = {field->least - 1, field->greatest + 1, highest};
 	bool possible[] = {field->least > 0, field->greatest < highest, field->greatest < highest};
 	loose.least = 0;
@@ -164,7 +164,11 @@ static void string_keeps_its_length(const struct proto_field *field)
 /* Puts bytes that no class lets through where the marker stands in the encoded field. */
 static void string_keeps_its_class(const struct proto_field *field)
 {
-	static const char *const evil[] = {"\xff\xfe" "aa", "a\xc0\x80" "a", "a\xed\xa0\x80"};
+	static const char *const evil[] = {"\xff\xfe"
+					   "aa",
+					   "a\xc0\x80"
+					   "a",
+					   "a\xed\xa0\x80"};
 	static uint8_t back[sizeof(size_t) + 4096 * sizeof(struct zstr)];
 	uint8_t message[sizeof(size_t) + 2 * sizeof(struct zstr)];
 	struct side side = {field->name, field, 1, 0, 0};
@@ -198,7 +202,8 @@ static void list_keeps_its_count(const struct proto_field *field)
 	uint8_t *message = calloc(1, sizeof(size_t) + count * sizeof(struct zstr));
 	memcpy(message, &count, sizeof(count));
 	for (size_t i = 0; i < count; i++) {
-		struct zstr item = sample_text(i % each == 0 ? field->class : field->value_class, 1);
+		struct zstr item =
+			sample_text(i % each == 0 ? field->class : field->value_class, 1);
 		memcpy(message + sizeof(size_t) + i * sizeof(item), &item, sizeof(item));
 	}
 	loose.items = count;
@@ -284,9 +289,15 @@ static void test_fields_are_found_by_name(void **state)
 	const struct proto_field *uuid = proto_field_find(row->fields, row->field_count, "uuid");
 
 	(void)state;
-	assert_int_equal(proto_integer(proto_field_find(row->fields, row->field_count, "wait_ms"), &stop), 7);
-	assert_int_equal(proto_integer(proto_field_find(row->fields, row->field_count, "grace_s"), &stop), 86400);
-	assert_int_equal(proto_integer(proto_field_find(row->fields, row->field_count, "api_minor"), &stop), 40);
+	assert_int_equal(
+		proto_integer(proto_field_find(row->fields, row->field_count, "wait_ms"), &stop),
+		7);
+	assert_int_equal(
+		proto_integer(proto_field_find(row->fields, row->field_count, "grace_s"), &stop),
+		86400);
+	assert_int_equal(
+		proto_integer(proto_field_find(row->fields, row->field_count, "api_minor"), &stop),
+		40);
 	assert_int_equal(proto_integer(uuid, &stop), 0);
 	assert_null(proto_field_find(row->fields, row->field_count, "nothing"));
 	assert_int_equal(proto_integer(NULL, &stop), 0);
@@ -295,7 +306,7 @@ static void test_fields_are_found_by_name(void **state)
 static void test_a_header_is_twenty_bytes_in_a_fixed_order(void **state)
 {
 	static const uint8_t expected[PROTO_HEADER_SIZE] = {'K', 'L', 'S', 'N', 1, 0, 2, 3, 4, 0,
-							    5, 0, 6, 0, 0, 0, 7, 1, 0, 0};
+							    5,	 0,   6,   0,	0, 0, 7, 1, 0, 0};
 	struct proto_header header = {PROTO_MAGIC, 1, 2, 3, 4, 5, 6, 0x107}, back;
 	uint8_t data[PROTO_HEADER_SIZE];
 	struct zwriter writer;
