@@ -5,92 +5,42 @@
  * that remain, never by adding to a position, so it cannot wrap.
  */
 #include "common/zbuf.h"
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
-/* memcpy that takes NULL for nothing. */
-static void copy(void *out, const void *data, size_t length)
-{
-	if (length > 0)
-		memcpy(out, data, length);
-}
-
 void zreader_init(struct zreader *reader, const void *data, size_t length)
 {
-	*reader = (struct zreader){.data = data, .left = length};
+	*reader = (struct zreader){.data = data ? data : "", .left = length};
 }
 
-/* The next length bytes, or NULL with the sticky failure. */
-static const uint8_t *take(struct zreader *reader, size_t length)
+/* The next length bytes; the empty string, with the sticky failure, when they are more than max or
+ * than what is left. */
+static struct zstr take(struct zreader *reader, size_t length, size_t max)
 {
-	const uint8_t *bytes = reader->data;
+	struct zstr taken = {.data = (const char *)reader->data, .length = length};
 
-	if (reader->failed || !bytes || length > reader->left) {
-		reader->failed = true;
-		return NULL;
-	}
+	reader->failed |= length > max || length > reader->left;
+	if (reader->failed)
+		return zstr_from("");
 	reader->data += length;
 	reader->left -= length;
-	return bytes;
+	return taken;
 }
-
-static uint64_t get_integer(struct zreader *reader, size_t size)
-{
-	const uint8_t *bytes = take(reader, size);
-	uint64_t value = 0;
-
-	for (size_t i = 0; bytes && i < size; i++)
-		value |= (uint64_t)bytes[i] << (8 * i);
-	return value;
-}
-
-static void put_integer(struct zwriter *writer, uint64_t value, size_t size)
-{
-	uint8_t bytes[8];
-
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = (uint8_t)(value >> (8 * i));
-	zput_bytes(writer, bytes, size);
-}
-
-#define INTEGER(bits)                                                                              \
-	uint##bits##_t zget_u##bits(struct zreader *reader)                                        \
-	{                                                                                          \
-		return (uint##bits##_t)get_integer(reader, (bits) / 8);                            \
-	}                                                                                          \
-	void zput_u##bits(struct zwriter *writer, uint##bits##_t value)                            \
-	{                                                                                          \
-		put_integer(writer, value, (bits) / 8);                                            \
-	}
-INTEGER(8)
-INTEGER(16)
-INTEGER(32)
-INTEGER(64)
 
 void zget_bytes(struct zreader *reader, void *out, size_t length)
 {
-	const uint8_t *bytes = take(reader, length);
+	struct zstr taken = take(reader, length, length);
 
-	if (bytes)
-		copy(out, bytes, length);
+	if (taken.length > 0)
+		memcpy(out, taken.data, length);
 	else if (length > 0)
 		memset(out, 0, length);
 }
 
-static struct zstr get_counted(struct zreader *reader, size_t length, size_t max)
-{
-	const uint8_t *bytes = NULL;
-
-	if (length > max)
-		reader->failed = true;
-	else
-		bytes = take(reader, length);
-	return bytes ? (struct zstr){.data = (const char *)bytes, .length = length} : zstr_from("");
-}
-
 struct zstr zget_str(struct zreader *reader, size_t max)
 {
-	struct zstr string = get_counted(reader, zget_u16(reader), max);
+	struct zstr string = take(reader, zget_u16(reader), max);
 
 	if (!memchr(string.data, '\0', string.length))
 		return string;
@@ -100,14 +50,7 @@ struct zstr zget_str(struct zreader *reader, size_t max)
 
 struct zstr zget_blob(struct zreader *reader, size_t max)
 {
-	return get_counted(reader, zget_u32(reader), max);
-}
-
-void zget_cstr(struct zreader *reader, char *out, size_t size)
-{
-	/* What the maximum let through fits, and so does the empty string of a failure. */
-	if (size == 0 || zstr_copy(zget_str(reader, size - 1), out, size) < 0)
-		reader->failed = true;
+	return take(reader, zget_u32(reader), max);
 }
 
 bool zreader_end(const struct zreader *reader)
@@ -122,32 +65,44 @@ void zwriter_init(struct zwriter *writer, void *data, size_t size)
 
 void zput_bytes(struct zwriter *writer, const void *data, size_t length)
 {
-	if (writer->failed || length > writer->size - writer->used) {
-		writer->failed = true;
+	writer->failed |= length > writer->size - writer->used;
+	if (writer->failed || length == 0)
 		return;
-	}
-	if (length > 0)
-		memcpy(writer->data + writer->used, data, length);
+	memcpy(writer->data + writer->used, data, length);
 	writer->used += length;
-}
-
-static void put_counted(struct zwriter *writer, struct zstr string, size_t count_size, uint64_t max)
-{
-	if (string.length > max)
-		writer->failed = true;
-	put_integer(writer, string.length, count_size);
-	zput_bytes(writer, string.data, string.length);
 }
 
 void zput_str(struct zwriter *writer, struct zstr string)
 {
-	put_counted(writer, string, 2, UINT16_MAX);
+	writer->failed |= string.length > UINT16_MAX;
+	zput_u16(writer, (uint16_t)string.length);
+	zput_bytes(writer, string.data, string.length);
 }
 
 void zput_blob(struct zwriter *writer, struct zstr blob)
 {
-	put_counted(writer, blob, 4, UINT32_MAX);
+	writer->failed |= blob.length > UINT32_MAX;
+	zput_u32(writer, (uint32_t)blob.length);
+	zput_bytes(writer, blob.data, blob.length);
 }
+
+/* An integer lies in the buffer with its low byte first: so do the first bytes of a wider one. */
+#define INTEGER(bits)                                                                              \
+	uint##bits##_t zget_u##bits(struct zreader *reader)                                        \
+	{                                                                                          \
+		uint64_t wide = 0;                                                                 \
+		zget_bytes(reader, &wide, (bits) / 8);                                             \
+		return (uint##bits##_t)le64toh(wide);                                              \
+	}                                                                                          \
+	void zput_u##bits(struct zwriter *writer, uint##bits##_t value)                            \
+	{                                                                                          \
+		uint64_t wide = htole64(value);                                                    \
+		zput_bytes(writer, &wide, (bits) / 8);                                             \
+	}
+INTEGER(8)
+INTEGER(16)
+INTEGER(32)
+INTEGER(64)
 
 struct zstr zstr_from(const char *string)
 {
@@ -167,7 +122,8 @@ int zstr_copy(struct zstr string, char *out, size_t size)
 {
 	if (string.length >= size)
 		return -ENAMETOOLONG;
-	copy(out, string.data, string.length);
+	if (string.length > 0)
+		memcpy(out, string.data, string.length);
 	out[string.length] = '\0';
 	return 0;
 }
