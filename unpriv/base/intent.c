@@ -52,9 +52,12 @@ int intent_log_open(struct intent_log *log, const char *state_directory, struct 
 	log->directory = -1;
 	if (state < 0)
 		return zerr_errno(err, -errno, "%s", state_directory);
-	if (mkdirat(state, FOLDER, 0700) < 0 && errno != EEXIST)
-		return zerr_errno(err, -errno, "%s/" FOLDER, state_directory);
 	folder = zfd_open_beneath(state, FOLDER, O_RDONLY | O_DIRECTORY, 0);
+	if (folder == -ENOENT) { /* made by the first process, before its sandbox: a worker may not */
+		if (mkdirat(state, FOLDER, 0700) < 0 && errno != EEXIST)
+			return zerr_errno(err, -errno, "%s/" FOLDER, state_directory);
+		folder = zfd_open_beneath(state, FOLDER, O_RDONLY | O_DIRECTORY, 0);
+	}
 	if (folder < 0)
 		return zerr_errno(err, folder, "%s/" FOLDER, state_directory);
 	log->directory = folder;
