@@ -19,7 +19,7 @@
 /* Two for calls, one for casts: with fewer nothing would be left for one of them. */
 #define WORKERS_LEAST 3U
 /* What a child says when it cannot prove its sandbox: then none may run (policy/sandbox.h). */
-#define EXIT_SANDBOX 80
+#define EXIT_SANDBOX 70
 #define DEFAULT_PERIOD_S 60
 
 void dispatcher_fail(struct dispatcher *d, int error, const char *why)

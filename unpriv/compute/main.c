@@ -169,7 +169,7 @@ static int redirect_log(struct broker *broker, struct zerr *err)
 /* The launcher names the folder; by hand it is the one of the configuration. */
 static int prepare_state(struct broker *broker, struct zerr *err)
 {
-	const char *given = getenv("STATE_DIRECTORY");
+	const char *given = getenv("KEELSON_STATE_DIRECTORY");
 	int length;
 
 	if (given && given[0] == '/')
