@@ -18,7 +18,7 @@ ARROWS = {
 }
 # The broker's side sees of the trusted side what stands on its own side of the channel, and nothing else of it.
 UNPRIV_SEES = {"privsep": {"privsep/client.h", "privsep/proto.h", "privsep/fds.h", "privsep/audit.h"},
-               "policy": {"policy/sandbox.h"}}
+               "policy": {"policy/sandbox.h", "policy/site.h"}}  # the latter: keelson doctor reads the policy as the launcher does
 PROXY_SEES = ("unpriv/base/", "unpriv/store/")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 TRUSTED_LINES = 3000
