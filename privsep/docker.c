@@ -18,18 +18,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Names of Keelson's containers and of those of a zun-compute before it; no other is ever listed.
- */
+/* Names of Keelson's containers and of a zun-compute's before it; no other is ever listed. */
 #define OUR_NAMES "{\"name\":[\"^/zun-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$\"]}"
-/* The engine's default name of what has neither tag nor digest; without it all tags would be
- * fetched. */
+/* What an image without tag and digest means; an engine that is not told would fetch all tags. */
 #define DEFAULT_TAG "latest"
 
 /* Every row that asks the engine has this answer (tests/unit/docker compares them). */
 typedef struct ans_docker_engine_info engine_answer;
 
-/* The memory of a server: no request allocates, and a page costs nothing until a request needs it.
- */
+/* The memory of a server: no request allocates, and a page costs nothing until it is needed. */
 static struct {
 	struct engine_call call;
 	struct engine_reply reply;
@@ -69,13 +66,10 @@ struct docker_shared *docker_shared_new(const char *socket_path)
 
 	if (shared == MAP_FAILED)
 		return NULL;
-	if (zstr_copy(zstr_from(socket_path), shared->socket_path, sizeof(shared->socket_path)) <
-	    0) {
-		(void)munmap(shared, sizeof(*shared)); /* nothing else can be done about it */
-		errno = ENAMETOOLONG;
-		return NULL;
-	}
-	return shared;
+	if (zstr_copy(zstr_from(socket_path), shared->socket_path, DOCKER_SOCKET_PATH_MAX) == 0)
+		return shared;
+	errno = ENAMETOOLONG;
+	return NULL;
 }
 
 static void relay(struct helper *helper)
@@ -100,7 +94,7 @@ static void refuse(const struct job *job, enum proto_status status)
 	job->result->rule = rules[status];
 }
 
-/* Sends server.call and fills server.reply.  The engine's status; 0 when there is none: then
+/* Sends server.call and fills server.reply.  The engine's status; 0 when there is none, and
  * refused. */
 static unsigned ask(const struct job *job)
 {
@@ -237,8 +231,7 @@ HANDLER(noop)
 	answer->payload = request->payload;
 }
 
-/* **Caller may be hostile:** it chooses nothing but the deadline, and learns the engine's version.
- */
+/* **Caller may be hostile:** it chooses only the deadline, and learns the engine's version. */
 HANDLER(engine_version)
 {
 	(void)request;
@@ -382,16 +375,12 @@ HANDLER(image_inspect)
 HANDLER(image_pull)
 {
 	char repository[ENGINE_ESCAPED_MAX], version[ENGINE_ESCAPED_MAX];
-	struct imageref reference;
-	bool digest;
+	struct imageref reference = {0};
 
-	if (imageref_parse(request->image, &reference) < 0) {
-		refuse(job, PROTO_LIMIT);
-		return;
-	}
-	digest = reference.digest.length > 0;
+	(void)imageref_parse(request->image, &reference); /* the judge has done so before */
 	if (reference.tag.length == 0)
 		reference.tag = zstr_from(DEFAULT_TAG);
+	bool digest = reference.digest.length > 0;
 	engine_request(&server.call, "POST /v1.%u/images/create?fromImage=%s%s%s",
 		       request->api_minor, engine_escape(reference.repository, "", repository),
 		       digest ? "%40" : "&tag=",

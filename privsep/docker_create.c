@@ -172,8 +172,7 @@ static void write_health(struct jsonw *json, const struct req_docker_container_c
 	jsonw_end_object(json);
 }
 
-/* What a request does not name is unlimited for the engine: then the ceiling itself is asked for.
- */
+/* What a request does not name is unlimited for the engine: then the ceiling is asked for. */
 static void write_limits(struct jsonw *json, const struct site_policy *site,
 			 const struct req_docker_container_create *create)
 {

@@ -351,6 +351,25 @@ static void test_early_refusal_is_the_answer(void **state)
 	stop();
 }
 
+/* More than any frame can carry: never a body that is cut off. */
+static void test_create_that_does_not_fit_is_never_sent(void **state)
+{
+	static struct req_docker_container_create create;
+	static char word[65535];
+
+	(void)state;
+	memset(word, 1, sizeof(word));
+	for (size_t i = 0; i < 20; i++)
+		create.command[create.command_count++] = (struct zstr){word, sizeof(word)};
+	create.api_minor = 41;
+	create.wait_ms = LONG_MS;
+	create.image = zstr_from("a");
+	bench_open(&bench, "/nowhere/docker.sock");
+	bench_call(&bench, PRIV_docker_container_create, &create);
+	assert_refused(PROTO_LIMIT, "helper_limit");
+	bench_close(&bench);
+}
+
 static void test_answer_that_ends_in_its_head_is_broken(void **state)
 {
 	static const char whole[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -585,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_silence_ends_at_the_deadline),
 		cmocka_unit_test(test_write_never_blocks_for_ever),
 		cmocka_unit_test(test_early_refusal_is_the_answer),
+		cmocka_unit_test(test_create_that_does_not_fit_is_never_sent),
 		cmocka_unit_test(test_answer_that_ends_in_its_head_is_broken),
 		cmocka_unit_test(test_grace_is_added_to_the_deadline),
 		cmocka_unit_test(test_relay_ends_without_progress),

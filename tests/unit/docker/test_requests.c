@@ -294,8 +294,8 @@ static void test_no_reference_can_change_the_request(void **state)
 		"a,b",
 		"a(b)",
 		"\xc3\xa9",
-		"a\xc2\xa0"
-		"b",
+		("a\xc2\xa0"
+		 "b"),
 		"",
 		"-a",
 		"http://a/b",
