@@ -7,6 +7,7 @@
 #include "common/zlog.h"
 #include "unpriv/compute/manager.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -9,6 +9,8 @@
 #include "common/zlog.h"
 #include "unpriv/compute/inventory.h"
 #include "unpriv/compute/worker_work.h"
+#include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

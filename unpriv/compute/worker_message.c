@@ -6,6 +6,9 @@
 #include "common/zfd.h"
 #include "common/zlog.h"
 #include "unpriv/compute/worker_work.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

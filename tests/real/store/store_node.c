@@ -2,6 +2,7 @@
 /* Claims, usage, heartbeat and the node's row. */
 #include "store_test.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -2,6 +2,7 @@
 /* Containers, actions and events. */
 #include "store_test.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define OPS (&store_postgresql)
