@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #define _cleanup_(function) __attribute__((cleanup(function)))
 
@@ -25,28 +26,11 @@ void zfd_fclosep(FILE **file);
 #define _cleanup_file_ _cleanup_(zfd_fclosep)
 
 /* Hands a descriptor or pointer over: yields the value, leaves -1 / NULL behind. */
-#define TAKE_FD(fd)                                                                                \
-	({                                                                                         \
-		int taken_ = (fd);                                                                 \
-		(fd) = -1;                                                                         \
-		taken_;                                                                            \
-	})
-#define TAKE_PTR(pointer)                                                                          \
-	({                                                                                         \
-		__typeof__(pointer) taken_ = (pointer);                                            \
-		(pointer) = NULL;                                                                  \
-		taken_;                                                                            \
-	})
+#define TAKE_FD(fd)	  __atomic_exchange_n(&(fd), -1, __ATOMIC_RELAXED)
+#define TAKE_PTR(pointer) __atomic_exchange_n(&(pointer), NULL, __ATOMIC_RELAXED)
 
-/* Repeats an expression while it fails with EINTR. */
-#define ZFD_RETRY(expression)                                                                      \
-	({                                                                                         \
-		__typeof__(expression) result_;                                                    \
-		do {                                                                               \
-			result_ = (expression);                                                    \
-		} while (result_ == -1 && errno == EINTR);                                         \
-		result_;                                                                           \
-	})
+/* Repeats an expression while it fails with EINTR; of type long. */
+#define ZFD_RETRY(expression) TEMP_FAILURE_RETRY(expression)
 
 /* Opens path below the directory dirfd: RESOLVE_BENEATH|NO_SYMLINKS|NO_MAGICLINKS|NO_XDEV,
  * O_CLOEXEC. Returns an owned descriptor or a negative errno.  No fallback without openat2. */
@@ -58,6 +42,8 @@ int zfd_write_all(int fd, const void *data, size_t length);
  * errno. */
 ssize_t zfd_read_all(int fd, void *buffer, size_t size);
 
+/* What a memfd whose content can never change has. */
+#define ZFD_ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 /* An anonymous file holding data, sealed against write, shrink, grow and further seals.
  * Returns an owned descriptor or a negative errno. */
 int zfd_sealed_memfd(const char *name, const void *data, size_t length);
