@@ -84,14 +84,14 @@ static void describe_socket(const struct table *table, const char *line, struct 
 	}
 }
 
-/* Looks the inode up in the tables of a network namespace: the one of process ("123" or "self"). */
-static bool find_socket(const char *process, struct zstr inode, struct descriptor *out)
+/* Looks the inode up in the tables of the network namespace that the process lives in. */
+static bool find_socket(pid_t process, struct zstr inode, struct descriptor *out)
 {
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; process > 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
 		char path[64], line[1024];
 		_cleanup_file_ FILE *file = NULL;
 
-		(void)snprintf(path, sizeof(path), "/proc/%s/net/%s", process, tables[i].file);
+		(void)snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)process, tables[i].file);
 		file = fopen(path, "re");
 		while (file && fgets(line, sizeof(line), file)) {
 			struct zstr found = field(line, tables[i].inode);
@@ -106,43 +106,46 @@ static bool find_socket(const char *process, struct zstr inode, struct descripto
 	return false;
 }
 
-/* A socket may have been made in another namespace than its process lives in: by the launcher. */
-static void name_socket(pid_t pid, struct zstr inode, struct descriptor *out)
+static bool has_prefix(const char *text, const char *prefix, const char **rest)
 {
-	char process[16];
+	size_t length = strlen(prefix);
 
-	(void)snprintf(process, sizeof(process), "%d", (int)pid);
-	/* An inet socket that is not connected stands in no table. */
-	if (!find_socket(process, inode, out) && !find_socket("self", inode, out))
-		(void)snprintf(out->kind, sizeof(out->kind), "socket");
+	*rest = text + length;
+	return strncmp(text, prefix, length) == 0;
 }
 
 /* What a link of /proc/PID/fd points to. */
-static void describe(pid_t pid, const char *target, struct descriptor *out)
+static void describe(const pid_t namespaces[3], const char *target, struct descriptor *out)
 {
-	static const char anonymous[] = "anon_inode:", socket_mark[] = "socket:[", memory[] = "/memfd:";
-	size_t length = strlen(target);
+	const char *rest;
+	bool found = false;
 
-	if (strncmp(target, socket_mark, sizeof(socket_mark) - 1) == 0 && target[length - 1] == ']') {
-		struct zstr inode = {target + sizeof(socket_mark) - 1, length - sizeof(socket_mark)};
+	if (has_prefix(target, "socket:[", &rest)) {
+		struct zstr inode = {rest, strcspn(rest, "]")};
 
-		name_socket(pid, inode, out);
-	} else if (strncmp(target, anonymous, sizeof(anonymous) - 1) == 0) {
-		escape(zstr_from(target + sizeof(anonymous) - 1), out->kind, sizeof(out->kind));
-	} else if (strncmp(target, "pipe:", 5) == 0) {
+		/* An inet socket that is not connected stands in no table. */
+		(void)snprintf(out->kind, sizeof(out->kind), "socket");
+		for (size_t i = 0; i < 3 && !found; i++)
+			found = find_socket(namespaces[i], inode, out);
+	} else if (has_prefix(target, "anon_inode:", &rest)) {
+		size_t length = strcspn(rest + (*rest == '['), "]");
+
+		escape((struct zstr){rest + (*rest == '['), length}, out->kind, sizeof(out->kind));
+	} else if (has_prefix(target, "pipe:", &rest)) {
 		(void)snprintf(out->kind, sizeof(out->kind), "pipe");
+	} else if (has_prefix(target, "/memfd:", &rest)) {
+		(void)snprintf(out->kind, sizeof(out->kind), "memory");
+		escape(zstr_from(rest), out->text, sizeof(out->text));
 	} else {
-		bool is_memory = strncmp(target, memory, sizeof(memory) - 1) == 0;
-
-		(void)snprintf(out->kind, sizeof(out->kind), is_memory ? "memory" : "file");
-		escape(zstr_from(target + (is_memory ? sizeof(memory) - 1 : 0)), out->text,
-		       sizeof(out->text));
+		(void)snprintf(out->kind, sizeof(out->kind), "file");
+		escape(zstr_from(target), out->text, sizeof(out->text));
 	}
 }
 
-int process_descriptors(pid_t pid, void (*each)(void *context, const struct descriptor *descriptor),
-			void *context)
+int process_descriptors(pid_t pid, pid_t maker,
+			void (*each)(void *context, const struct descriptor *descriptor), void *context)
 {
+	const pid_t namespaces[3] = {pid, getpid(), maker};
 	char path[64], target[4096];
 	const struct dirent *entry;
 	DIR *folder;
@@ -163,7 +166,7 @@ int process_descriptors(pid_t pid, void (*each)(void *context, const struct desc
 			continue; /* closed meanwhile */
 		target[length] = '\0';
 		found.number = (int)number;
-		describe(pid, target, &found);
+		describe(namespaces, target, &found);
 		each(context, &found);
 	}
 	(void)closedir(folder); /* was only read */

@@ -44,24 +44,40 @@ static bool has_pid(const struct seen *seen, pid_t pid)
 	return false;
 }
 
-static void show_board(struct doctor *doctor, int folder, const char *name, struct seen *seen)
+static int by_role(const void *a, const void *b)
+{
+	const struct sandbox_slot *left = a, *right = b;
+	int order = strcmp(left->role, right->role);
+
+	return order != 0 ? order : (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static bool read_board(struct doctor *doctor, int folder, const char *name, struct sandbox_board *board)
 {
 	_cleanup_fd_ int fd = zfd_open_beneath(folder, name, O_RDONLY | O_NONBLOCK, 0);
+
+	if (fd < 0)
+		doctor_fault(doctor, "board %s: %s", name, strerror(-fd));
+	else if (pread(fd, board, sizeof(*board), 0) != (ssize_t)sizeof(*board))
+		doctor_fault(doctor, "board %s: is not one", name);
+	else
+		return true;
+	return false;
+}
+
+static void show_board(struct doctor *doctor, int folder, const char *name, struct seen *seen)
+{
 	bool trusted = !strstr(name, ".broker.");
 	struct sandbox_board board;
 
-	if (fd < 0) {
-		doctor_fault(doctor, "board %s: %s", name, strerror(-fd));
+	if (!read_board(doctor, folder, name, &board))
 		return;
-	}
-	if (pread(fd, &board, sizeof(board), 0) != (ssize_t)sizeof(board)) {
-		doctor_fault(doctor, "board %s: is not one", name);
-		return;
-	}
+	for (size_t i = 0; i < SANDBOX_BOARD_SLOTS; i++)
+		board.slots[i].role[sizeof(board.slots[i].role) - 1] = '\0';
+	qsort(board.slots, SANDBOX_BOARD_SLOTS, sizeof(board.slots[0]), by_role);
 	for (size_t i = 0; i < SANDBOX_BOARD_SLOTS; i++) {
-		struct sandbox_slot *slot = &board.slots[i];
+		const struct sandbox_slot *slot = &board.slots[i];
 
-		slot->role[sizeof(slot->role) - 1] = '\0';
 		if (slot->pid == 0)
 			continue;
 		if (has_pid(seen, (pid_t)slot->pid)) {
@@ -119,12 +135,28 @@ static int is_board(const struct dirent *entry)
 	return length > 6 && strcmp(entry->d_name + length - 6, ".board") == 0;
 }
 
+/* The launcher's board first and the broker's last, service by service. */
+static int by_trust(const struct dirent **a, const struct dirent **b)
+{
+	static const char *const order[] = {".launcher.", ".", ".broker."};
+	const char *names[2] = {(*a)->d_name, (*b)->d_name};
+	size_t service[2] = {strcspn(names[0], "."), strcspn(names[1], ".")}, rank[2] = {1, 1};
+
+	for (size_t i = 0; i < 2; i++)
+		for (size_t j = 0; j < 3; j += 2)
+			if (strncmp(names[i] + service[i], order[j], strlen(order[j])) == 0)
+				rank[i] = j;
+	if (service[0] == service[1] && strncmp(names[0], names[1], service[0]) == 0 && rank[0] != rank[1])
+		return rank[0] < rank[1] ? -1 : 1;
+	return strcmp(names[0], names[1]);
+}
+
 void doctor_processes(struct doctor *doctor)
 {
 	_cleanup_fd_ int folder = open(doctor->run_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent **names = NULL;
 	static struct seen seen; /* large */
-	int count = folder < 0 ? -1 : scandirat(folder, ".", &names, is_board, alphasort);
+	int count = folder < 0 ? -1 : scandirat(folder, ".", &names, is_board, by_trust);
 
 	if (count < 0 && errno != ENOENT) {
 		doctor_fault(doctor, "%s: %s", doctor->run_directory, strerror(errno));

@@ -11,6 +11,7 @@ struct doctor {
 	struct site_policy policy;
 	bool policy_known;
 	char policy_error[256];
+	pid_t domain;    /* first process of a helper, in whose network namespace channels are made */
 	unsigned faults; /* each was printed in a line that begins with "  ! " */
 };
 

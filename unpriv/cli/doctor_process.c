@@ -196,7 +196,9 @@ void doctor_process(struct doctor *doctor, const struct sandbox_slot *stated, bo
 	check_user(doctor, stated, profile, &real);
 	check_capabilities(doctor, stated, profile, &real);
 	check_sandbox(doctor, stated, profile, &real);
-	result = process_descriptors(real.pid, list_descriptor, &listing);
+	if (profile->role == SANDBOX_DOCKER)
+		doctor->domain = real.pid;
+	result = process_descriptors(real.pid, doctor->domain, list_descriptor, &listing);
 	if (listing.count > 0)
 		(void)putchar('\n');
 	if (result < 0)

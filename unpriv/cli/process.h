@@ -30,6 +30,7 @@ struct descriptor {
 	char text[DESCRIPTOR_TEXT_MAX]; /* address or path, escaped; may be empty */
 };
 
-/* Calls each for every open descriptor.  0 or a negative errno. */
-int process_descriptors(pid_t pid, void (*each)(void *context, const struct descriptor *descriptor),
-			void *context);
+/* Calls each for every open descriptor of pid.  Sockets are looked up in its own network namespace, in
+ * the caller's and in that of maker (0 = none).  0 or a negative errno. */
+int process_descriptors(pid_t pid, pid_t maker,
+			void (*each)(void *context, const struct descriptor *descriptor), void *context);
