@@ -5,6 +5,11 @@
  * once.  Runs at the start of each process without a privilege that needs it.
  */
 #include "unpriv/base/config.h"
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "common/zfd.h"
 #include "common/zlog.h"
 #include "unpriv/base/config_files.h"

@@ -4,6 +4,11 @@
  * that libpq's parameters come from.  Holds a password.
  */
 #include "common/text.h"
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "common/zfd.h"
 #include "unpriv/base/config_options.h"
 #include "unpriv/base/config_url.h"

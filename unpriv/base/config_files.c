@@ -5,10 +5,14 @@
  * them; then the folders of *.conf files.  No privilege.
  */
 #include "unpriv/base/config_files.h"
-#include "common/zfd.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#include "common/zfd.h"
 
 #define PLACES 4
 

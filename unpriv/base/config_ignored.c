@@ -5,8 +5,8 @@
  * no privilege.
  */
 #include "unpriv/base/config_options.h"
-#include "common/zbuf.h"
 #include <string.h>
+#include "common/zbuf.h"
 
 #define KEYSTONE                                                                                   \
 	"auth_section auth_type auth_url cafile certfile collect_timing default_domain_id "        \

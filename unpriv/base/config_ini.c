@@ -6,11 +6,14 @@
  * the process that reads its configuration; the files are the operator's.
  */
 #include "unpriv/base/config_ini.h"
-#include "common/text.h"
-#include "common/zfd.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/text.h"
+#include "common/zfd.h"
 
 struct reader {
 	struct ini *ini;

@@ -6,6 +6,7 @@
  */
 #include "unpriv/base/config_options.h"
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* clang-format off */

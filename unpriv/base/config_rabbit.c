@@ -4,6 +4,9 @@
  * each with its own login, and the virtual host.  Holds passwords.
  */
 #include "common/zfd.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "unpriv/base/config_options.h"
 #include "unpriv/base/config_url.h"
 

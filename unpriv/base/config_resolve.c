@@ -5,12 +5,16 @@
  * no configuration can hold up a start for ever.  No privilege.
  */
 #include "common/text.h"
-#include "common/zfd.h"
-#include "unpriv/base/config_options.h"
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "common/zfd.h"
+#include "unpriv/base/config_options.h"
 
 #define DEPTH_MAX 16	/* references to references */
 #define STEPS_MAX 10000 /* references of one start */

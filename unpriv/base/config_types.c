@@ -5,13 +5,18 @@
  * value: it may be a secret in the wrong place.  No privilege.
  */
 #include "common/text.h"
-#include "common/zfd.h"
-#include "unpriv/base/config_options.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
+#include "common/zfd.h"
+#include "unpriv/base/config_options.h"
 
 #define NAME_MAX_LENGTH 127 /* with the host's name behind it below the 255 of an AMQP name */
 #define HOST_MAX_LENGTH 253

@@ -5,6 +5,9 @@
  * the way is wiped, and no message quotes any of it.  No privilege.
  */
 #include "unpriv/base/config_url.h"
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
 #include "common/zfd.h"
 #include "unpriv/base/config_options.h"
 

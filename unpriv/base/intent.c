@@ -5,13 +5,17 @@
  * nowhere else.  Every name is checked before it is opened below the folder.
  */
 #include "unpriv/base/intent.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "common/jsonw.h"
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FOLDER	     "intents"
 #define TEMPORARY    ".tmp-"
@@ -53,7 +57,8 @@ int intent_log_open(struct intent_log *log, const char *state_directory, struct 
 	if (state < 0)
 		return zerr_errno(err, -errno, "%s", state_directory);
 	folder = zfd_open_beneath(state, FOLDER, O_RDONLY | O_DIRECTORY, 0);
-	if (folder == -ENOENT) { /* made by the first process, before its sandbox: a worker may not */
+	if (folder ==
+	    -ENOENT) { /* made by the first process, before its sandbox: a worker may not */
 		if (mkdirat(state, FOLDER, 0700) < 0 && errno != EEXIST)
 			return zerr_errno(err, -errno, "%s/" FOLDER, state_directory);
 		folder = zfd_open_beneath(state, FOLDER, O_RDONLY | O_DIRECTORY, 0);

@@ -6,6 +6,7 @@
  */
 #include "unpriv/base/job.h"
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 static void put_record(struct zwriter *writer, const struct job_record *record)

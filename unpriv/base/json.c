@@ -4,12 +4,13 @@
  * workers and in tools without a privilege.
  */
 #include "unpriv/base/json.h"
-#include "common/zfd.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+#include "common/zfd.h"
 
 void json_putp(struct json_object **object)
 {

@@ -6,8 +6,8 @@
  * workers; one pass, no recursion, no allocation.
  */
 #include "common/text.h"
-#include "unpriv/base/json.h"
 #include <string.h>
+#include "unpriv/base/json.h"
 
 #define PICK_VALUE_MAX 128
 

@@ -6,11 +6,11 @@
  * finding a duplicate costs n log n whatever the keys are.
  */
 #include "common/text.h"
+#include <errno.h>
+#include <stdlib.h>
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
 #include "unpriv/base/json_scan.h"
-#include <errno.h>
-#include <stdlib.h>
 
 #define KEYS_FIRST    64 /* grows by doubling; a key takes 5 bytes of text at least */
 #define KEY_SHOWN_MAX 64

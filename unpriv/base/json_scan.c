@@ -6,10 +6,10 @@
  * bytes from the bus, the engine and the database; no privilege.
  */
 #include "unpriv/base/json_scan.h"
-#include "common/text.h"
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include "common/text.h"
 
 #define CODE_END UINT32_MAX
 

@@ -5,6 +5,9 @@
  * in workers; no privilege.
  */
 #include "unpriv/compute/object.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
 #include "unpriv/store/container.h"
@@ -17,7 +20,8 @@ enum form {
 	FORM_STATUS,
 	FORM_TASK_STATE,
 	FORM_TIME,
-	FORM_LIST, /* a JSON column that is a list on the wire */
+	FORM_LIST, /* a JSON column that is a list on the wire; NULL is [] as a later read has it */
+	FORM_MAP,  /* a JSON column that is a string holding JSON on the wire; NULL is "{}" */
 };
 
 /* What the agent may change of a container, and how it looks on the wire. */
@@ -38,7 +42,7 @@ static const struct {
 	{"ports", CONTAINER_ports, FORM_LIST},
 	{"security_groups", CONTAINER_security_groups, FORM_LIST},
 	{"hostname", CONTAINER_hostname, FORM_TEXT},
-	{"addresses", CONTAINER_addresses, FORM_TEXT}, /* a string that holds JSON */
+	{"addresses", CONTAINER_addresses, FORM_MAP},
 	{"cni_metadata", CONTAINER_cni_metadata, FORM_TEXT},
 	{"host", CONTAINER_host, FORM_TEXT},
 	{"image_driver", CONTAINER_image_driver, FORM_TEXT},
@@ -64,6 +68,8 @@ static struct json_object *value_of(enum form form, const char *text, bool *keep
 {
 	struct json_object *list;
 
+	if (!text[0] && form == FORM_LIST)
+		return json_object_new_array();
 	switch (form) {
 	case FORM_STATUS:
 		return json_object_new_string(container_status_known(text) ? text : "Unknown");
@@ -78,6 +84,8 @@ static struct json_object *value_of(enum form form, const char *text, bool *keep
 			*keep = true;
 		}
 		return list;
+	case FORM_MAP:
+		return json_object_new_string(text[0] ? text : "{}");
 	case FORM_TEXT:
 		break;
 	}
@@ -115,7 +123,7 @@ static int overwrite(struct json_object *data, const struct container *row)
 		bool there = (row->set & CONTAINER_BIT(owned[i].column)) != 0, keep = false;
 		struct json_object *value = NULL;
 
-		if (there)
+		if (there || owned[i].form == FORM_LIST || owned[i].form == FORM_MAP)
 			value = value_of(owned[i].form, container_text(row, owned[i].column),
 					 &keep);
 		if (!keep)

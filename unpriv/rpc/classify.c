@@ -5,6 +5,9 @@
  * privilege and may die of what they read here.
  */
 #include "unpriv/rpc/classify.h"
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
 

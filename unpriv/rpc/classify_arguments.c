@@ -5,6 +5,10 @@
  * can read.  Runs in workers; no privilege.
  */
 #include "common/zfd.h"
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include "unpriv/base/json.h"
 #include "unpriv/rpc/classify.h"
 #include "unpriv/rpc/object.h"

@@ -6,9 +6,10 @@
  * cast brings its row to a definite state (known-faults R1).  Runs in workers.
  */
 #include "unpriv/base/json.h"
-#include "unpriv/rpc/classify.h"
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "unpriv/rpc/classify.h"
 
 enum {
 	PICK_METHOD,

@@ -5,10 +5,11 @@
  * No privilege.
  */
 #include "common/text.h"
-#include "unpriv/rpc/envelope.h"
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include "unpriv/rpc/envelope.h"
 
 #define ZUN_MODULE "zun.common.exception"
 

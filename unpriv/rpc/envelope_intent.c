@@ -5,6 +5,9 @@
  * release gets to the disk by being unknown (known-faults R11).  Runs in workers.
  */
 #include "common/zfd.h"
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
 #include "unpriv/base/intent.h"
 #include "unpriv/base/json.h"
 #include "unpriv/rpc/classify.h"

@@ -5,11 +5,11 @@
  * so.  Written by workers, wrapped by the publisher; no privilege.
  */
 #include "unpriv/base/json.h"
-#include "unpriv/rpc/envelope.h"
-#include "unpriv/rpc/envelope_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "unpriv/rpc/envelope.h"
+#include "unpriv/rpc/envelope_text.h"
 
 #define ZUN_MODULE "zun.common.exception"
 /* What rpc_wrap adds, with a unique id of the longest form, and some more. */

@@ -5,11 +5,11 @@
  * workers and in the publisher; no privilege.
  */
 #include "unpriv/rpc/envelope_text.h"
-#include "common/text.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/text.h"
 
 #define FIRST_SIZE 4096
 

@@ -5,6 +5,9 @@
  * JSON; nothing here recurses, and a text in a field is only looked at.
  */
 #include "unpriv/rpc/object.h"
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
 #include "unpriv/rpc/object_fields.h"

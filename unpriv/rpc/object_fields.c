@@ -6,11 +6,14 @@
  * hold JSON are pre-scanned.  Runs in workers; no privilege.
  */
 #include "unpriv/rpc/object_fields.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include "common/text.h"
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
 #include "unpriv/rpc/object.h"
-#include <math.h>
 
 enum kind {
 	KIND_INTEGER,

@@ -6,13 +6,18 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "common/zfd.h"
-#include "common/zlog.h"
-#include "unpriv/base/config.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/zfd.h"
+#include "common/zlog.h"
+#include "unpriv/base/config.h"
 
 static void parse(struct config *config, const char *text)
 {

@@ -6,11 +6,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "common/zfd.h"
-#include "unpriv/base/intent.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/zfd.h"
+#include "unpriv/base/intent.h"
 
 #define NAME_A "0000000000000001-1560271e8a544420a8ece32f3726754d"
 #define NAME_B "0000000000000002-0"

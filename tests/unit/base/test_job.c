@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "unpriv/base/job.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "unpriv/base/job.h"
 
 #define UUID_A "18f0a2d7-038c-4629-8a19-8add9ee95b2e"
 

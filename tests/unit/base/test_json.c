@@ -6,6 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
 

@@ -6,10 +6,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "captures.h"
-#include "common/zfd.h"
 #include <dirent.h>
 #include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "captures.h"
+#include "common/zfd.h"
 
 static int is_capture(const struct dirent *entry)
 {

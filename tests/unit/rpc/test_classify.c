@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "captures.h"
 #include "common/zfd.h"
 #include "unpriv/rpc/envelope.h"

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "captures.h"
 #include "common/zfd.h"
 #include "unpriv/base/json.h"

@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "captures.h"
 #include "common/zfd.h"
 #include "unpriv/base/json.h"

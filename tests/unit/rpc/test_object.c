@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "captures.h"
 #include "common/zfd.h"
 #include "unpriv/base/json.h"

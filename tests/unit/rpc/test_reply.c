@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
+#include <string.h>
+
 #include "common/text.h"
 #include "common/zfd.h"
 #include "unpriv/base/json.h"
 #include "unpriv/rpc/envelope.h"
-#include <math.h>
 
 #define MAX_BYTES 100000
 
