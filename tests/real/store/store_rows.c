@@ -55,8 +55,9 @@ static void save_writes_only_what_changed(struct test *test)
 	      strcmp(sql(test, "SELECT name || status || labels FROM container WHERE uuid = '%s'",
 			 uuid),
 		     "newCreated{\"a\": \"b\"}") == 0);
-	CHECK(test, strcmp(sql(test, "SELECT updated_at FROM container WHERE uuid = '%s'", uuid),
-			   row.updated_at) == 0);
+	CHECK(test, strcmp(sql(test, "SELECT updated_at = '%s' FROM container WHERE uuid = '%s'",
+			       row.updated_at, uuid),
+			   "t") == 0);
 	CHECK(test, strcmp(sql(test,
 			       "SELECT updated_at - timezone('utc', now()) < '2s' AND "
 			       "timezone('utc', now()) - updated_at < '2s' FROM container "
