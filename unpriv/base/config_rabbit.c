@@ -30,9 +30,8 @@ static int add_rabbit_host(struct config *config, struct zstr text,
 		return config_expect(expected, "host, host:port or [address]:port expected");
 	if (host->host[0] == '\0')
 		(void)zstr_copy(zstr_from("localhost"), host->host, sizeof(host->host)); /* fits */
-	/* What the AMQP library of upstream sends when the URL names nobody. */
-	if (host->password.length == 0 && strcmp(host->user, "guest") == 0 &&
-	    secret_set(&host->password, "guest", 5) < 0)
+	/* What the AMQP library of upstream puts in place of an empty password. */
+	if (host->password.length == 0 && secret_set(&host->password, "guest", 5) < 0)
 		return -ENOMEM;
 	return 0;
 }

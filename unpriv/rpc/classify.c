@@ -295,7 +295,7 @@ void rpc_classify(const char *body, size_t length, const char *content_type,
 	outer = json_parse(body, length, RPC_BODY_MAX, &err);
 	if (!outer) {
 		classify_reason(record, err.msg);
-		classify_salvage_body(body, length, err.msg, record, message, failure);
+		classify_salvage_body(body, length, err.msg, record, message);
 	} else if (!json_object_is_type(outer, json_type_object)) {
 		reject(record, "the body is not a JSON object");
 	} else {

@@ -19,7 +19,7 @@ int classify_arguments(const struct rpc_message *message, struct job_record *rec
  * if enough of it can be read; else the verdict is VERDICT_REJECT. */
 void classify_salvage(const char *text, size_t length, const char *why, struct job_record *record,
 		      struct rpc_message *message, struct rpc_failure *failure);
-/* The same for a body that is no acceptable JSON, with or without an envelope. */
+/* The same for a body that is none, with or without an envelope.  As upstream, no reply is sent to
+ * it (oslo-messaging-wire.md §5); a cast may still end on its row. */
 void classify_salvage_body(const char *body, size_t length, const char *why,
-			   struct job_record *record, struct rpc_message *message,
-			   struct rpc_failure *failure);
+			   struct job_record *record, struct rpc_message *message);

@@ -127,24 +127,6 @@ static size_t unescape(const char *from, const char *end, char *to)
 	return used;
 }
 
-void classify_salvage_body(const char *body, size_t length, const char *why,
-			   struct job_record *record, struct rpc_message *message,
-			   struct rpc_failure *failure)
-{
-	const char *from = length <= RPC_BODY_MAX ? find_inner(body, length) : NULL;
-	char *inner = from ? malloc(length) : NULL;
-
-	if (!inner) {
-		/* The old form: the body itself is the message. */
-		classify_salvage(body, length <= RPC_BODY_MAX ? length : 0, why, record, message,
-				 failure);
-		return;
-	}
-	classify_salvage(inner, unescape(from, body + length, inner), why, record, message,
-			 failure);
-	free(inner);
-}
-
 void classify_salvage(const char *text, size_t length, const char *why, struct job_record *record,
 		      struct rpc_message *message, struct rpc_failure *failure)
 {
@@ -170,4 +152,23 @@ void classify_salvage(const char *text, size_t length, const char *why, struct j
 	record->verdict = VERDICT_ANSWERED;
 	rpc_fail_in(failure, "builtins", "ValueError", "The message is no acceptable JSON: %s",
 		    why);
+}
+
+void classify_salvage_body(const char *body, size_t length, const char *why,
+			   struct job_record *record, struct rpc_message *message)
+{
+	const char *from = length <= RPC_BODY_MAX ? find_inner(body, length) : NULL;
+	char *inner = from ? malloc(length) : NULL;
+	struct rpc_failure unsent = {0};
+
+	if (inner) {
+		classify_salvage(inner, unescape(from, body + length, inner), why, record, message,
+				 &unsent);
+		free(inner);
+	} else { /* the old form: the body itself is the message */
+		classify_salvage(body, length <= RPC_BODY_MAX ? length : 0, why, record, message,
+				 &unsent);
+	}
+	if (record->verdict == VERDICT_ANSWERED)
+		record->verdict = VERDICT_REJECT;
 }

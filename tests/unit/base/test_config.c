@@ -335,7 +335,7 @@ static void test_transport_url_with_several_hosts(void **state)
 	assert_string_equal(config.rabbit[2].host, "h3");
 	assert_int_equal(config.rabbit[2].port, 5672);
 	assert_string_equal(config.rabbit[3].user, "u4");
-	assert_string_equal(secret_text(&config.rabbit[3].password), "");
+	assert_string_equal(secret_text(&config.rabbit[3].password), "guest");
 	assert_int_equal(config.rabbit[3].port, 5672);
 	assert_string_equal(config.rabbit_vhost, "v/h");
 	assert_true(config.rabbit_ssl);

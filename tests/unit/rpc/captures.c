@@ -30,7 +30,7 @@ static const char *member(struct json_object *object, const char *key)
 
 static void load(const char *folder, const char *file, struct capture *capture)
 {
-	struct json_object *whole, *messages = NULL;
+	struct json_object *whole, *messages = NULL, *properties = NULL, *type = NULL;
 	char path[512];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
@@ -44,7 +44,11 @@ static void load(const char *folder, const char *file, struct capture *capture)
 		struct capture_message *message = &capture->messages[i];
 
 		message->request = strcmp(member(from, "direction"), "request") == 0;
-		message->content_type = strdup(member(from, "content_type"));
+		assert_true(json_object_object_get_ex(from, "properties", &properties));
+		message->content_type =
+			strdup(json_object_object_get_ex(properties, "content_type", &type)
+				       ? json_object_get_string(type)
+				       : "");
 		message->body = strdup(member(from, "body"));
 		assert_non_null(message->content_type);
 		assert_non_null(message->body);
