@@ -342,7 +342,7 @@ int main(void)
 	    waitpid(broker_sibling, NULL, WNOHANG) != 0 ||
 	    waitpid(docker_sibling, NULL, WNOHANG) != 0) {
 		failed++;
-		(void)puts("FAIL a place.sibling was ended");
+		(void)puts("FAIL a sibling was ended");
 	}
 	clean();
 	(void)printf("sandbox attack: %zu attacks on %zu roles, Landlock ABI %d, %zu failed\n",
