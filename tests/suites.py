@@ -86,9 +86,9 @@ class Suites:
         self.runner.suite("lint", [os.path.join(ROOT, "tests/lint/run")], directory=ROOT)
 
     def suite_static(self):
-        if self.build("gcc"):
-            self.runner.suite("static", [os.path.join(ROOT, "tests/static/run"), self.folder("gcc")], seconds=1200,
-                              directory=ROOT)
+        if self.build("gcc") and self.build("clang"):
+            self.runner.suite("static", [os.path.join(ROOT, "tests/static/run"), self.folder("gcc"), self.folder("clang")],
+                              seconds=1200, directory=ROOT)
 
     def suite_hardening(self):
         if self.build("gcc"):

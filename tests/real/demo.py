@@ -70,7 +70,7 @@ def main():
     assert inspect(container.uuid) is None
 
     title("the node's rows")
-    for line in query("select binary || ' on ' || host || ', report_count ' || report_count from zun_service"):
+    for line in query("select \"binary\" || ' on ' || host || ', report_count ' || report_count from zun_service"):
         print("  zun_service:  " + line[0])
     for line in query("select hostname || ': ' || cpus || ' cpus, ' || mem_total || ' MiB, ' || mem_used || ' MiB used' "
                       "from compute_node"):

@@ -144,7 +144,7 @@ class Client:
     """An unmodified oslo.messaging RPC client, as zun-api's."""
 
     def __init__(self, url=None, timeout=30):
-        conf = cfg.ConfigOpts()
+        conf = cfg.CONF  # oslo.messaging registers its metrics options there only
         conf(args=[], project="zun", default_config_files=[], default_config_dirs=[])
         oslo_messaging.set_transport_defaults("zun")
         transport = oslo_messaging.get_rpc_transport(
