@@ -20,6 +20,8 @@
 
 /* Names of Keelson's containers and of a zun-compute's before it; no other is ever listed. */
 #define OUR_NAMES "{\"name\":[\"^/zun-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$\"]}"
+/* As zun-compute asks: all of them, whatever their state (docker-driver.md §1). */
+#define LIST_OPTIONS "limit=-1&all=1&size=0&trunc_cmd=0"
 /* What an image without tag and digest means; an engine that is not told would fetch all tags. */
 #define DEFAULT_TAG "latest"
 
@@ -35,9 +37,9 @@ static struct {
 
 struct job {
 	struct helper *helper;
-	struct docker_shared *shared;
-	void *answer;
+	struct docker_owned *owned;
 	struct helper_result *result;
+	void *answer;
 };
 
 /* Defines the handler of a row: what follows it is the body, with the job and the request. */
@@ -46,9 +48,12 @@ struct job {
 	static void do_##name(struct helper *helper, const void *request, void *answer,            \
 			      struct helper_result *result)                                        \
 	{                                                                                          \
+		struct docker_shared *shared = helper->shared;                                     \
+		struct job job = {helper, &shared->owned, result, answer};                         \
+		server.call.socket_path = shared->socket_path;                                     \
 		server.call.deadline_ms = zfd_now_ms() + helper->wait_ms;                          \
 		server.call.body.length = 0;                                                       \
-		name(&(struct job){helper, helper->shared, answer, result}, request);              \
+		name(&job, request);                                                               \
 	}                                                                                          \
 	static void name(const struct job *job, const struct req_docker_##name *request)
 
@@ -94,50 +99,47 @@ static void refuse(const struct job *job, enum proto_status status)
 	job->result->rule = rules[status];
 }
 
-/* Sends server.call and fills server.reply.  The engine's status; 0 when there is none, and
- * refused. */
-static unsigned ask(const struct job *job)
+/* Asks the engine what the format says; its status, or 0 when there is none: then refused. */
+static __attribute__((format(printf, 2, 3))) unsigned ask(const struct job *job, const char *format,
+							  ...)
 {
-	enum proto_status status =
-		engine_ask(&server.call, job->shared->socket_path, &server.reply);
+	va_list arguments;
 
+	va_start(arguments, format);
+	enum proto_status status = engine_ask(&server.call, &server.reply, format, arguments);
+	va_end(arguments);
 	if (status == PROTO_OK)
 		return server.reply.head.status;
 	refuse(job, status);
 	return 0;
 }
 
-/* Makes server.reply the answer, the rest of a long body through a pipe. */
-static void hand_over(const struct job *job)
+/* Makes what the engine said the answer, the rest of a long body through a pipe.  Gives status,
+ * which is ask's, back. */
+static unsigned hand_over(const struct job *job, unsigned status)
 {
+	struct engine_reply *reply = &server.reply;
 	engine_answer *answer = job->answer;
 	int ends[2];
 
-	if (server.reply.connection >= 0) {
-		if (pipe2(ends, O_CLOEXEC) < 0) {
-			zfd_closep(&server.reply.connection);
-			refuse(job, PROTO_LIMIT);
-			return;
-		}
-		job->helper->engine = server.reply.connection;
+	if (status == 0)
+		return 0;
+	if (reply->connection >= 0 && pipe2(ends, O_CLOEXEC) < 0) {
+		zfd_closep(&reply->connection);
+		refuse(job, PROTO_LIMIT);
+		return status;
+	}
+	if (reply->connection >= 0) {
+		job->helper->engine = reply->connection;
 		job->helper->pipe_write = ends[1];
 		job->result->fd = ends[0];
 		job->result->after = relay;
 		answer->body_continues = 1;
 	}
-	answer->http_status = server.reply.head.status;
-	answer->framing = (uint8_t)server.reply.head.framing;
-	answer->content_length = server.reply.head.content_length;
-	answer->body = server.reply.body;
-}
-
-/* Sends server.call and makes what the engine says the answer.  Its status, or 0. */
-static unsigned pass_on(const struct job *job)
-{
-	unsigned status = ask(job);
-
-	if (status != 0)
-		hand_over(job);
+	answer->http_status = reply->head.status;
+	answer->framing = (uint8_t)reply->head.framing;
+	answer->content_length = reply->head.content_length;
+	answer->body = reply->body;
 	return status;
 }
 
@@ -156,31 +158,25 @@ static int list_filled(const struct engine_reply *reply)
 }
 
 /*
- * Whether the engine has a container zun-<uuid> (labelled: with our label and that
- * uuid): 1 or 0.  -1: that cannot be known, and the answer is given; in the
- * engine's own words if it said why (it does not speak that API version, it failed).
+ * Whether the engine has containers that match filters: 1 or 0.  -1 when that
+ * cannot be known: then the answer is given, in the engine's own words if it said
+ * why (it does not speak that API version, it failed).
  */
-static int exists(const struct job *job, unsigned api_minor, const char *uuid, bool labelled)
+static int exists(const struct job *job, unsigned api_minor, const char *filters)
 {
-	char filters[160], escaped[ENGINE_ESCAPED_MAX];
-	unsigned status;
-	int found;
+	char escaped[ENGINE_ESCAPED_MAX];
+	unsigned status = ask(job, "GET /v1.%u/containers/json?all=1&filters=%s", api_minor,
+			      engine_escape(zstr_from(filters), ENGINE_PLAIN, escaped));
 
-	(void)snprintf(filters, sizeof(filters), "{\"name\":[\"^/zun-%s$\"]%s%s%s}", uuid,
-		       labelled ? ",\"label\":[\"" KEELSON_LABEL_UUID "=" : "",
-		       labelled ? uuid : "", labelled ? "\"]" : "");
-	engine_request(&server.call, "GET /v1.%u/containers/json?all=1&filters=%s", api_minor,
-		       engine_escape(zstr_from(filters), "", escaped));
-	status = ask(job);
-	if (status == 400 || status >= 500)
-		hand_over(job);
-	if (status == 0 || status == 400 || status >= 500)
+	if (status == 0 || status == 400 || status >= 500) {
+		(void)hand_over(job, status);
 		return -1;
+	}
+	int filled = status == 200 ? list_filled(&server.reply) : -1;
 	zfd_closep(&server.reply.connection);
-	found = status == 200 ? list_filled(&server.reply) : -1;
-	if (found < 0)
+	if (filled < 0)
 		refuse(job, PROTO_ENGINE_BROKEN);
-	return found;
+	return filled;
 }
 
 /*
@@ -190,18 +186,22 @@ static int exists(const struct job *job, unsigned api_minor, const char *uuid, b
 static bool is_ours(const struct job *job, unsigned api_minor, const uint8_t uuid[UUID_SIZE],
 		    const char *text)
 {
-	bool labelled = !job->helper->site->adopt_unlabelled;
-	int found;
+	char named[80], labelled[160];
 
-	if (docker_owned(&job->shared->owned, OWNED_CHECK, uuid))
+	if (docker_owned(job->owned, OWNED_CHECK, uuid))
 		return true;
-	found = exists(job, api_minor, text, labelled);
+	(void)snprintf(named, sizeof(named), "{\"name\":[\"^/zun-%s$\"]}", text);
+	(void)snprintf(labelled, sizeof(labelled),
+		       "{\"name\":[\"^/zun-%s$\"],\"label\":[\"" KEELSON_LABEL_UUID "=%s\"]}", text,
+		       text);
+	bool adopt = job->helper->site->adopt_unlabelled;
+	int found = exists(job, api_minor, adopt ? named : labelled);
 	if (found > 0)
-		(void)docker_owned(&job->shared->owned, OWNED_ADD, uuid);
-	if (found != 0 || !labelled)
+		(void)docker_owned(job->owned, OWNED_ADD, uuid);
+	if (found != 0 || adopt)
 		return found >= 0;
 	/* Without our label: nobody's, or somebody else's. */
-	found = exists(job, api_minor, text, false);
+	found = exists(job, api_minor, named);
 	if (found > 0)
 		refuse(job, PROTO_NOT_OURS);
 	return found == 0;
@@ -216,11 +216,10 @@ static void on_container(const struct job *job, unsigned api_minor, const uint8_
 	uuid_format(uuid, text);
 	if (!is_ours(job, api_minor, uuid, text))
 		return;
-	engine_request(&server.call, "%s /v1.%u/containers/zun-%s%s", method, api_minor, text,
-		       rest);
+	unsigned status = ask(job, "%s /v1.%u/containers/zun-%s%s", method, api_minor, text, rest);
 	/* Gone: from now on the name may be somebody else's. */
-	if (pass_on(job) == 404)
-		(void)docker_owned(&job->shared->owned, OWNED_DROP, uuid);
+	if (hand_over(job, status) == 404)
+		(void)docker_owned(job->owned, OWNED_DROP, uuid);
 }
 
 /* **Caller may be hostile:** it gets back what it sent, at most what the table allows. */
@@ -235,8 +234,7 @@ HANDLER(noop)
 HANDLER(engine_version)
 {
 	(void)request;
-	engine_request(&server.call, "GET /version");
-	(void)pass_on(job);
+	(void)hand_over(job, ask(job, "GET /version"));
 }
 
 /*
@@ -245,8 +243,7 @@ HANDLER(engine_version)
  */
 HANDLER(engine_info)
 {
-	engine_request(&server.call, "GET /v1.%u/info", request->api_minor);
-	(void)pass_on(job);
+	(void)hand_over(job, ask(job, "GET /v1.%u/info", request->api_minor));
 }
 
 /*
@@ -258,10 +255,9 @@ HANDLER(container_list)
 {
 	char escaped[ENGINE_ESCAPED_MAX];
 
-	engine_request(&server.call,
-		       "GET /v1.%u/containers/json?limit=-1&all=1&size=0&trunc_cmd=0&filters=%s",
-		       request->api_minor, engine_escape(zstr_from(OUR_NAMES), "", escaped));
-	(void)pass_on(job);
+	(void)engine_escape(zstr_from(OUR_NAMES), ENGINE_PLAIN, escaped);
+	(void)hand_over(job, ask(job, "GET /v1.%u/containers/json?" LIST_OPTIONS "&filters=%s",
+				 request->api_minor, escaped));
 }
 
 /*
@@ -275,14 +271,14 @@ HANDLER(container_create)
 	char text[UUID_TEXT_SIZE];
 
 	uuid_format(request->uuid, text);
-	if (docker_create_json(job->helper->site, request, &server.create, &server.call.body) < 0) {
+	if (!docker_create_json(job->helper->site, request, &server.create, &server.call.body)) {
 		refuse(job, PROTO_LIMIT);
 		return;
 	}
-	engine_request(&server.call, "POST /v1.%u/containers/create?name=zun-%s",
-		       request->api_minor, text);
-	if (pass_on(job) == 201)
-		(void)docker_owned(&job->shared->owned, OWNED_ADD, request->uuid);
+	unsigned status =
+		ask(job, "POST /v1.%u/containers/create?name=zun-%s", request->api_minor, text);
+	if (hand_over(job, status) == 201)
+		(void)docker_owned(job->owned, OWNED_ADD, request->uuid);
 }
 
 /*
@@ -350,7 +346,7 @@ HANDLER(container_delete)
 	on_container(job, request->api_minor, request->uuid, "DELETE",
 		     request->force ? "?v=False&link=False&force=True"
 				    : "?v=False&link=False&force=False");
-	(void)docker_owned(&job->shared->owned, OWNED_DROP, request->uuid);
+	(void)docker_owned(job->owned, OWNED_DROP, request->uuid);
 }
 
 /*
@@ -362,9 +358,8 @@ HANDLER(image_inspect)
 {
 	char escaped[ENGINE_ESCAPED_MAX];
 
-	engine_request(&server.call, "GET /v1.%u/images/%s/json", request->api_minor,
-		       engine_escape(request->image, "/:@", escaped));
-	(void)pass_on(job);
+	(void)engine_escape(request->image, ENGINE_PLAIN "/:@", escaped);
+	(void)hand_over(job, ask(job, "GET /v1.%u/images/%s/json", request->api_minor, escaped));
 }
 
 /*
@@ -374,29 +369,28 @@ HANDLER(image_inspect)
  */
 HANDLER(image_pull)
 {
-	char repository[ENGINE_ESCAPED_MAX], version[ENGINE_ESCAPED_MAX];
+	char name[ENGINE_ESCAPED_MAX], version[ENGINE_ESCAPED_MAX];
 	struct imageref reference = {0};
 
 	(void)imageref_parse(request->image, &reference); /* the judge has done so before */
+	bool digest = reference.digest.length > 0;
 	if (reference.tag.length == 0)
 		reference.tag = zstr_from(DEFAULT_TAG);
-	bool digest = reference.digest.length > 0;
-	engine_request(&server.call, "POST /v1.%u/images/create?fromImage=%s%s%s",
-		       request->api_minor, engine_escape(reference.repository, "", repository),
-		       digest ? "%40" : "&tag=",
-		       engine_escape(digest ? reference.digest : reference.tag, "", version));
-	(void)pass_on(job);
+	(void)engine_escape(reference.repository, ENGINE_PLAIN, name);
+	(void)engine_escape(digest ? reference.digest : reference.tag, ENGINE_PLAIN, version);
+	(void)hand_over(job, ask(job, "POST /v1.%u/images/create?fromImage=%s%s%s",
+				 request->api_minor, name, digest ? "%40" : "&tag=", version));
 }
 
 static const char *judge(const struct helper *helper, const struct proto_row *row,
 			 const void *request)
 {
-	const struct req_docker_image_pull *pull = request;
-
 	if (row->number == PRIV_docker_container_create)
 		return docker_create_judge(helper->site, request);
-	return row->number == PRIV_docker_image_pull ? docker_image_judge(helper->site, pull->image)
-						     : NULL;
+	if (row->number == PRIV_docker_image_pull)
+		return docker_image_judge(helper->site,
+					  ((const struct req_docker_image_pull *)request)->image);
+	return NULL;
 }
 
 /* A uuid names a container; what has none but an image is about that. */

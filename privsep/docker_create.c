@@ -8,7 +8,6 @@
 #include "privsep/docker_create.h"
 #include "common/imageref.h"
 #include "common/jsonw.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,40 +81,28 @@ const char *docker_create_judge(const struct site_policy *site,
 	return judge_labels(create);
 }
 
-static void write_list(struct jsonw *json, const char *key, const struct zstr *items, size_t count)
+/* A member of an object, of one of jsonw's types; a member that is an object or a list, opened. */
+#define PUT(key, type, value) (jsonw_key(json, key), jsonw_##type(json, value))
+#define OPEN(key, type)	      (jsonw_key(json, key), jsonw_##type(json))
+
+static void put_list(struct jsonw *json, const char *key, const struct zstr *items, size_t count)
 {
-	jsonw_key(json, key);
-	jsonw_array(json);
+	OPEN(key, array);
 	for (size_t i = 0; i < count; i++)
 		jsonw_str(json, items[i]);
 	jsonw_end_array(json);
 }
 
-static void write_text(struct jsonw *json, const char *key, struct zstr value)
+static void put_text(struct jsonw *json, const char *key, struct zstr value)
 {
-	if (value.length == 0)
-		return;
-	jsonw_key(json, key);
-	jsonw_str(json, value);
-}
-
-static void write_bool(struct jsonw *json, const char *key, bool value)
-{
-	jsonw_key(json, key);
-	jsonw_bool(json, value);
-}
-
-static void write_number(struct jsonw *json, const char *key, uint64_t value)
-{
-	jsonw_key(json, key);
-	jsonw_u64(json, value);
+	if (value.length > 0)
+		PUT(key, str, value);
 }
 
 /* An object whose members are names without content: {"80/tcp":{}}. */
-static void write_set(struct jsonw *json, const char *key, const struct zstr *items, size_t count)
+static void put_set(struct jsonw *json, const char *key, const struct zstr *items, size_t count)
 {
-	jsonw_key(json, key);
-	jsonw_object(json);
+	OPEN(key, object);
 	for (size_t i = 0; i < count; i++) {
 		jsonw_key_str(json, items[i]);
 		jsonw_object(json);
@@ -124,32 +111,30 @@ static void write_set(struct jsonw *json, const char *key, const struct zstr *it
 	jsonw_end_object(json);
 }
 
-static void write_environment(struct jsonw *json, const struct req_docker_container_create *create,
-			      char *pair)
+static void put_environment(struct jsonw *json, const struct req_docker_container_create *create,
+			    char *pair)
 {
-	jsonw_key(json, "Env");
-	jsonw_array(json);
-	for (size_t i = 0; i < create->environment_count; i += 2) {
-		struct zwriter text;
+	const struct zstr *text = create->environment;
+	struct zwriter writer;
 
-		zwriter_init(&text, pair, CREATE_PAIR_MAX);
-		zput_bytes(&text, create->environment[i].data, create->environment[i].length);
-		zput_bytes(&text, "=", 1);
-		zput_bytes(&text, create->environment[i + 1].data,
-			   create->environment[i + 1].length);
-		jsonw_str(json, (struct zstr){pair, text.used});
+	OPEN("Env", array);
+	for (size_t i = 0; i < create->environment_count; i += 2) {
+		zwriter_init(&writer, pair, CREATE_PAIR_MAX);
+		zput_bytes(&writer, text[i].data, text[i].length);
+		zput_bytes(&writer, "=", 1);
+		zput_bytes(&writer, text[i + 1].data, text[i + 1].length);
+		jsonw_str(json, (struct zstr){pair, writer.used});
 	}
 	jsonw_end_array(json);
 }
 
-static void write_labels(struct jsonw *json, const struct req_docker_container_create *create)
+static void put_labels(struct jsonw *json, const struct req_docker_container_create *create)
 {
 	char uuid[UUID_TEXT_SIZE];
 
 	uuid_format(create->uuid, uuid);
-	jsonw_key(json, "Labels");
-	jsonw_object(json);
-	write_text(json, KEELSON_LABEL_UUID, zstr_from(uuid));
+	OPEN("Labels", object);
+	PUT(KEELSON_LABEL_UUID, cstr, uuid);
 	for (size_t i = 0; i < create->labels_count; i += 2) {
 		jsonw_key_str(json, create->labels[i]);
 		jsonw_str(json, create->labels[i + 1]);
@@ -157,24 +142,22 @@ static void write_labels(struct jsonw *json, const struct req_docker_container_c
 	jsonw_end_object(json);
 }
 
-static void write_health(struct jsonw *json, const struct req_docker_container_create *create)
+static void put_health(struct jsonw *json, const struct req_docker_container_create *create)
 {
 	struct zstr test[] = {zstr_from("CMD-SHELL"), create->health_command};
 
-	jsonw_key(json, "Healthcheck");
-	jsonw_object(json);
-	write_list(json, "Test", test, 2);
-	write_number(json, "Interval", create->health_interval_ns);
-	write_number(json, "Timeout", create->health_timeout_ns);
-	write_number(json, "Retries", create->health_retries);
-	jsonw_key(json, "StartPeriod");
-	jsonw_null(json);
+	OPEN("Healthcheck", object);
+	put_list(json, "Test", test, 2);
+	PUT("Interval", u64, create->health_interval_ns);
+	PUT("Timeout", u64, create->health_timeout_ns);
+	PUT("Retries", u64, create->health_retries);
+	OPEN("StartPeriod", null);
 	jsonw_end_object(json);
 }
 
 /* What a request does not name is unlimited for the engine: then the ceiling is asked for. */
-static void write_limits(struct jsonw *json, const struct site_policy *site,
-			 const struct req_docker_container_create *create)
+static void put_limits(struct jsonw *json, const struct site_policy *site,
+		       const struct req_docker_container_create *create)
 {
 	uint64_t memory = create->memory_bytes ? create->memory_bytes : site->memory_max_bytes;
 	uint64_t gib = create->storage_gib ? create->storage_gib : site->disk_max_gib;
@@ -184,22 +167,21 @@ static void write_limits(struct jsonw *json, const struct site_policy *site,
 	if (shares == 0 && above(CPU_SHARES_DEFAULT, site->cpu_shares_max))
 		shares = site->cpu_shares_max;
 	if (memory != 0)
-		write_number(json, "Memory", memory);
+		PUT("Memory", u64, memory);
 	if (shares != 0)
-		write_number(json, "CpuShares", shares);
+		PUT("CpuShares", u64, shares);
 	if (site->pids_max != 0)
-		write_number(json, "PidsLimit", site->pids_max);
+		PUT("PidsLimit", u64, site->pids_max);
 	if (gib == 0)
 		return;
 	(void)snprintf(size, sizeof(size), "%" PRIu64 "G", gib); /* 20 digits at most */
-	jsonw_key(json, "StorageOpt");
-	jsonw_object(json);
-	write_text(json, "size", zstr_from(size));
+	OPEN("StorageOpt", object);
+	PUT("size", cstr, size);
 	jsonw_end_object(json);
 }
 
-static void write_host_config(struct jsonw *json, const struct site_policy *site,
-			      const struct req_docker_container_create *create)
+static void put_host_config(struct jsonw *json, const struct site_policy *site,
+			    const struct req_docker_container_create *create)
 {
 	struct zstr no_new_privileges = zstr_from("no-new-privileges");
 	struct zstr runtime = create->runtime;
@@ -207,65 +189,60 @@ static void write_host_config(struct jsonw *json, const struct site_policy *site
 	/* Not whatever the engine has as its default: that need not be on the list. */
 	if (runtime.length == 0 && !site->runtimes.any && site->runtimes.count > 0)
 		runtime = zstr_from(site->runtimes.items[0]);
-	jsonw_key(json, "HostConfig");
-	jsonw_object(json);
-	write_list(json, "Binds", NULL, 0);
-	write_text(json, "NetworkMode", zstr_from("none"));
-	write_text(json, "Runtime", runtime);
-	write_limits(json, site, create);
+	OPEN("HostConfig", object);
+	put_list(json, "Binds", NULL, 0);
+	PUT("NetworkMode", cstr, "none");
+	put_text(json, "Runtime", runtime);
+	put_limits(json, site, create);
 	if (create->restart_policy != PROTO_RESTART_UNSET) {
-		jsonw_key(json, "RestartPolicy");
-		jsonw_object(json);
-		write_text(json, "Name", zstr_from(restart_names[create->restart_policy]));
-		write_number(json, "MaximumRetryCount", create->restart_retries);
+		OPEN("RestartPolicy", object);
+		PUT("Name", cstr, restart_names[create->restart_policy]);
+		PUT("MaximumRetryCount", u64, create->restart_retries);
 		jsonw_end_object(json);
 	}
 	if (create->auto_remove)
-		write_bool(json, "AutoRemove", true);
+		PUT("AutoRemove", bool, true);
 	/* The policy is asked again here, so that no order of calls can leave it out. */
 	if (create->privileged && site->privileged)
-		write_bool(json, "Privileged", true);
+		PUT("Privileged", bool, true);
 	if (site->no_new_privileges)
-		write_list(json, "SecurityOpt", &no_new_privileges, 1);
+		put_list(json, "SecurityOpt", &no_new_privileges, 1);
 	jsonw_end_object(json);
 }
 
-int docker_create_json(const struct site_policy *site,
-		       const struct req_docker_container_create *create,
-		       struct create_buffer *buffer, struct zstr *text)
+bool docker_create_json(const struct site_policy *site,
+			const struct req_docker_container_create *create,
+			struct create_buffer *buffer, struct zstr *text)
 {
-	struct jsonw json;
+	struct jsonw writer, *json = &writer;
 
-	jsonw_init(&json, buffer->json, sizeof(buffer->json));
-	jsonw_object(&json);
-	write_text(&json, "Image", create->image);
+	jsonw_init(json, buffer->json, sizeof(buffer->json));
+	jsonw_object(json);
+	PUT("Image", str, create->image);
 	/* An empty list would take the image's own away (docker-driver.md §2). */
 	if (create->command_count > 0)
-		write_list(&json, "Cmd", create->command, create->command_count);
+		put_list(json, "Cmd", create->command, create->command_count);
 	if (create->entrypoint_count > 0)
-		write_list(&json, "Entrypoint", create->entrypoint, create->entrypoint_count);
+		put_list(json, "Entrypoint", create->entrypoint, create->entrypoint_count);
 	if (create->environment_count > 0)
-		write_environment(&json, create, buffer->pair);
-	write_labels(&json, create);
-	write_text(&json, "WorkingDir", create->workdir);
-	write_text(&json, "Hostname", create->hostname);
-	write_bool(&json, "Tty", create->tty);
-	write_bool(&json, "OpenStdin", create->interactive);
-	write_bool(&json, "AttachStdin", create->interactive);
-	write_bool(&json, "StdinOnce", create->interactive);
-	write_bool(&json, "AttachStdout", true);
-	write_bool(&json, "AttachStderr", true);
-	write_bool(&json, "NetworkDisabled", false);
-	write_set(&json, "Volumes", NULL, 0);
+		put_environment(json, create, buffer->pair);
+	put_labels(json, create);
+	put_text(json, "WorkingDir", create->workdir);
+	put_text(json, "Hostname", create->hostname);
+	PUT("Tty", bool, create->tty);
+	PUT("OpenStdin", bool, create->interactive);
+	PUT("AttachStdin", bool, create->interactive);
+	PUT("StdinOnce", bool, create->interactive);
+	PUT("AttachStdout", bool, true);
+	PUT("AttachStderr", bool, true);
+	PUT("NetworkDisabled", bool, false);
+	put_set(json, "Volumes", NULL, 0);
 	if (create->exposed_ports_count > 0)
-		write_set(&json, "ExposedPorts", create->exposed_ports,
-			  create->exposed_ports_count);
+		put_set(json, "ExposedPorts", create->exposed_ports, create->exposed_ports_count);
 	if (create->healthcheck)
-		write_health(&json, create);
-	write_host_config(&json, site, create);
-	jsonw_end_object(&json);
-	if (!jsonw_done(&json))
-		return -EMSGSIZE;
-	*text = (struct zstr){json.data, json.used};
-	return 0;
+		put_health(json, create);
+	put_host_config(json, site, create);
+	jsonw_end_object(json);
+	*text = (struct zstr){json->data, json->used};
+	return jsonw_done(json);
 }

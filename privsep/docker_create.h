@@ -27,10 +27,8 @@ const char *docker_create_judge(const struct site_policy *site,
 				const struct req_docker_container_create *create);
 /* NULL when image comes from an allowed registry, else "registries". */
 const char *docker_image_judge(const struct site_policy *site, struct zstr image);
-/*
- * Writes the engine's create body for a request that the judge allowed.
- * 0 with *json (borrowed from buffer), or -EMSGSIZE.
- */
-int docker_create_json(const struct site_policy *site,
-		       const struct req_docker_container_create *create,
-		       struct create_buffer *buffer, struct zstr *json);
+/* Writes the engine's create body for a request that the judge allowed: *json borrows from buffer.
+ * False when it does not fit. */
+bool docker_create_json(const struct site_policy *site,
+			const struct req_docker_container_create *create,
+			struct create_buffer *buffer, struct zstr *json);

@@ -21,58 +21,55 @@
 #define INLINE_PATIENCE_MS 100
 /* One step of the relay: what a pipe holds. */
 #define RELAY_STEP 65536
+/* How often a relay that waits for the engine looks whether its reader is still there. */
+#define RELAY_LOOK_MS 200
 
-void engine_request(struct engine_call *call, const char *format, ...)
+/* Of every request, but for its first line. */
+#define ENGINE_FIELDS                                                                              \
+	" HTTP/1.1\r\nHost: docker\r\nUser-Agent: keelson\r\nConnection: close\r\n"                \
+	"%sContent-Length: %zu\r\n\r\n"
+
+/* False when it does not fit: then nothing is sent. */
+static __attribute__((format(printf, 2, 0))) bool write_head(struct engine_call *call,
+							     const char *format, va_list arguments)
 {
-	size_t length = call->body.length;
-	va_list arguments;
-	int used;
+	int used = vsnprintf(call->head, ENGINE_LINE_MAX, format, arguments);
 
-	va_start(arguments, format);
-	used = vsnprintf(call->head, ENGINE_LINE_MAX, format, arguments);
-	va_end(arguments);
-	if (used < 0 || used >= ENGINE_LINE_MAX) {
-		call->head[0] = '\0';
-		return;
-	}
-	(void)snprintf(call->head + used,
-		       ENGINE_HEAD_MAX - ENGINE_LINE_MAX, /* always room for this */
-		       " HTTP/1.1\r\nHost: docker\r\nUser-Agent: keelson\r\nConnection: close\r\n"
-		       "%sContent-Length: %zu\r\n\r\n",
-		       length > 0 ? "Content-Type: application/json\r\n" : "", length);
+	if (used < 0 || used >= ENGINE_LINE_MAX)
+		return false;
+	(void)snprintf(call->head + used, ENGINE_FIELDS_MAX, ENGINE_FIELDS,
+		       call->body.length > 0 ? "Content-Type: application/json\r\n" : "",
+		       call->body.length);
+	return true;
 }
 
-const char *engine_escape(struct zstr value, const char *keep, char out[ENGINE_ESCAPED_MAX])
+const char *engine_escape(struct zstr value, const char *plain, char out[ENGINE_ESCAPED_MAX])
 {
 	char *end = out;
 
 	assert(value.length <= IMAGEREF_MAX); /* the request table's bound */
-	for (size_t i = 0; i < value.length; i++) {
-		if (text_span(value, i, TEXT_ALNUM "-._~") > 0 || text_span(value, i, keep) > 0)
-			*end++ = value.data[i];
-		else
-			end += snprintf(end, sizeof("%00"), "%%%02X", (unsigned char)value.data[i]);
-	}
 	*end = '\0';
+	for (size_t i = 0; i < value.length; i++)
+		end += snprintf(end, sizeof("%00"),
+				text_span(value, i, plain) > 0 ? "%c" : "%%%02X",
+				(unsigned char)value.data[i]);
 	return out;
 }
 
-static enum proto_status engine_connect(const char *path, uint64_t deadline_ms, int *connection)
+static enum proto_status engine_connect(const struct engine_call *call, int *connection)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	if (fd < 0)
 		return PROTO_LIMIT;
-	(void)zstr_copy(zstr_from(path), address.sun_path,
-			sizeof(address.sun_path)); /* fits: docker.h */
+	(void)zstr_copy(zstr_from(call->socket_path), address.sun_path, sizeof(address.sun_path));
 	while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
 		if (errno != EAGAIN && errno != EINTR)
 			return PROTO_NO_ENGINE;
-		if (zfd_now_ms() >= deadline_ms)
+		if (zfd_now_ms() >= call->deadline_ms)
 			return PROTO_ENGINE_TIMEOUT;
-		(void)ppoll(NULL, 0, &(struct timespec){0, CONNECT_PAUSE_NS},
-			    NULL); /* woken early: tried early */
+		(void)ppoll(NULL, 0, &(struct timespec){0, CONNECT_PAUSE_NS}, NULL); /* or less */
 	}
 	*connection = TAKE_FD(fd);
 	return PROTO_OK;
@@ -143,22 +140,22 @@ static bool read_body(int fd, struct engine_reply *reply)
 				    left < room ? (size_t)left : room, patience_ms);
 
 		if (n <= 0)
-			return n != -ETIMEDOUT; /* its end, or cut off: the length or the last chunk
-						   tells */
+			return n !=
+			       -ETIMEDOUT; /* its end, or cut off: length or last chunk tells */
 		reply->body.length += (size_t)n;
 	}
 	return engine_left(reply) == 0;
 }
 
-enum proto_status engine_ask(const struct engine_call *call, const char *socket_path,
-			     struct engine_reply *reply)
+enum proto_status engine_ask(struct engine_call *call, struct engine_reply *reply,
+			     const char *format, va_list arguments)
 {
 	_cleanup_fd_ int fd = -1;
-	enum proto_status status;
+	enum proto_status status = PROTO_LIMIT;
 
 	reply->connection = -1;
-	status = call->head[0] != '\0' ? engine_connect(socket_path, call->deadline_ms, &fd)
-				       : PROTO_LIMIT;
+	if (write_head(call, format, arguments))
+		status = engine_connect(call, &fd);
 	if (status == PROTO_OK)
 		status = engine_send(fd, zstr_from(call->head), call->deadline_ms);
 	if (status == PROTO_OK)
@@ -174,15 +171,11 @@ enum proto_status engine_ask(const struct engine_call *call, const char *socket_
  * over. */
 static bool wait_both(int connection, int pipe_write, uint64_t deadline_ms)
 {
-	struct pollfd ends[2] = {{.fd = connection, .events = POLLIN}, {.fd = pipe_write}};
-	uint64_t now_ms = zfd_now_ms();
-	uint64_t left_ms = deadline_ms > now_ms ? deadline_ms - now_ms : 0;
-	struct timespec timeout = {(time_t)(left_ms / 1000), (long)(left_ms % 1000) * 1000000};
-	int n = ppoll(ends, 2, &timeout, NULL);
-
-	/* A reader that went away shows as POLLERR, asked for or not. */
-	if (n == 0 || (n < 0 && errno != EINTR) || ends[1].revents & POLLERR)
-		return false;
+	while (zfd_wait(connection, POLLIN, zfd_now_ms() + RELAY_LOOK_MS) < 0) {
+		/* A reader that went away is an error of the pipe, whatever is waited for. */
+		if (zfd_now_ms() >= deadline_ms || zfd_wait(pipe_write, 0, 0) == 0)
+			return false;
+	}
 	return zfd_wait(pipe_write, POLLOUT, deadline_ms) == 0;
 }
 

@@ -285,7 +285,7 @@ static void test_no_request_gets_more_than_the_policy_gives(void **state)
 			refused++;
 			continue;
 		}
-		assert_int_equal(docker_create_json(&site, &decoded, &buffer, &json), 0);
+		assert_true(docker_create_json(&site, &decoded, &buffer, &json));
 		check_json(&json);
 		written++;
 	}

@@ -556,23 +556,39 @@ static void test_socket_that_cannot_be_made_is_a_limit(void **state)
 	stop();
 }
 
+static enum proto_status send_line(struct engine_call *call, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static enum proto_status send_line(struct engine_call *call, const char *format, ...)
+{
+	static struct engine_reply reply;
+	enum proto_status status;
+	va_list arguments;
+
+	call->socket_path = "/nowhere/docker.sock";
+	va_start(arguments, format);
+	status = engine_ask(call, &reply, format, arguments);
+	va_end(arguments);
+	return status;
+}
+
 static void test_request_line_that_does_not_fit_is_never_sent_in_part(void **state)
 {
+	static const char fields[] = " HTTP/1.1\r\nHost: docker\r\nUser-Agent: keelson\r\n"
+				     "Connection: close\r\nContent-Length: 0\r\n\r\n";
 	static struct engine_call call;
-	static struct engine_reply reply;
 
 	(void)state;
-	memset(text, 'x', ENGINE_LINE_MAX + 1);
+	memset(text, 'x', ENGINE_LINE_MAX);
 	text[ENGINE_LINE_MAX] = '\0';
-	engine_request(&call, "%s", text);
-	assert_string_equal(call.head, "");
-	assert_int_equal(engine_ask(&call, "/nowhere", &reply), PROTO_LIMIT);
+	assert_int_equal(send_line(&call, "%s", text), PROTO_LIMIT);
 	text[ENGINE_LINE_MAX - 1] = '\0';
-	engine_request(&call, "%s", text);
-	assert_int_equal(strlen(call.head),
-			 ENGINE_LINE_MAX - 1 +
-				 strlen(" HTTP/1.1\r\nHost: docker\r\nUser-Agent: keelson\r\n"
-					"Connection: close\r\nContent-Length: 0\r\n\r\n"));
+	assert_int_equal(send_line(&call, "%s", text), PROTO_NO_ENGINE);
+	assert_int_equal(strlen(call.head), ENGINE_LINE_MAX - 1 + strlen(fields));
+	assert_string_equal(call.head + ENGINE_LINE_MAX - 1, fields);
+	/* The longest fields: a body of any size. */
+	call.body.length = SIZE_MAX;
+	assert_int_equal(send_line(&call, "%s", text), PROTO_NO_ENGINE);
+	assert_string_equal(call.head + strlen(call.head) - 4, "\r\n\r\n");
 }
 
 static void test_longest_reference_fits_the_request_line(void **state)
@@ -582,12 +598,15 @@ static void test_longest_reference_fits_the_request_line(void **state)
 
 	(void)state;
 	memset(text, '/', IMAGEREF_MAX);
-	(void)engine_escape((struct zstr){text, IMAGEREF_MAX}, "", escaped);
+	(void)engine_escape((struct zstr){text, IMAGEREF_MAX}, ENGINE_PLAIN, escaped);
 	assert_int_equal(strlen(escaped), 3 * IMAGEREF_MAX);
-	engine_request(&call, "POST /v1.%u/images/create?fromImage=%s&tag=latest", 51U, escaped);
-	assert_true(call.head[0] != '\0');
-	assert_string_equal(engine_escape(zstr_from("a-._~Z9/:@%\x80"), "/:@", escaped),
-			    "a-._~Z9/:@%25%80");
+	assert_int_equal(
+		send_line(&call, "POST /v1.%u/images/create?fromImage=%s&tag=latest", 51U, escaped),
+		PROTO_NO_ENGINE);
+	assert_string_equal(
+		engine_escape(zstr_from("a-._~Z9/:@%\x80"), ENGINE_PLAIN "/:@", escaped),
+		"a-._~Z9/:@%25%80");
+	assert_string_equal(engine_escape(zstr_from(""), ENGINE_PLAIN, escaped), "");
 }
 
 int main(void)
