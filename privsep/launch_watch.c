@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #define SYNC_MS 1000U
+/* A helper ends in order when its channel does: then the broker is about to say why. */
+#define GRACE_MS 1000U
 #define STOP_WAIT_MS                                                                               \
 	10000U /* between SIGTERM and SIGKILL, for all but the broker's orderly end                \
 		*/
@@ -25,8 +27,8 @@
 struct watch {
 	struct launch *launch;
 	bool stopping, failed, link_closed;
-	uint64_t kill_at; /* monotonic, while stopping */
-	uint64_t sync_at;
+	int next_signal; /* while stopping: to all that still run, at signal_at */
+	uint64_t signal_at, sync_at;
 };
 
 static void signal_child(const struct launch_child *child, int signal)
@@ -44,12 +46,12 @@ static bool all_ended(const struct launch *launch)
 	return true;
 }
 
-/* Ends what still runs; the broker first, since the helper ends with its channels. */
-static void stop(struct watch *watch, uint64_t wait_ms)
+/* Plans the next signal to all that still run. */
+static void plan(struct watch *watch, int signal, uint64_t wait_ms)
 {
 	watch->stopping = true;
-	watch->kill_at = zfd_now_ms() + wait_ms;
-	signal_child(&watch->launch->children[LAUNCH_BROKER], SIGTERM);
+	watch->next_signal = signal;
+	watch->signal_at = zfd_now_ms() + wait_ms;
 }
 
 static void take_signal(struct watch *watch)
@@ -62,7 +64,9 @@ static void take_signal(struct watch *watch)
 		signal_child(&launch->children[LAUNCH_BROKER], SIGHUP);
 	if ((signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT) && !watch->stopping) {
 		zlog_info("%s stops", launch->options->service);
-		stop(watch, launch->options->stop_wait_ms);
+		/* The broker first: the helper ends with its channels. */
+		signal_child(&launch->children[LAUNCH_BROKER], SIGTERM);
+		plan(watch, SIGKILL, launch->options->stop_wait_ms);
 	}
 }
 
@@ -89,10 +93,8 @@ static void take_end(struct watch *watch, struct launch_child *child)
 	zfd_closep(&child->pidfd);
 	if (!watch->stopping || status != 0)
 		watch->failed = true;
-	/* From here all have to end soon: the helper too, which has nobody to serve. */
-	stop(watch, STOP_WAIT_MS);
-	for (size_t i = 0; i < LAUNCH_CHILDREN; i++)
-		signal_child(&watch->launch->children[i], SIGTERM);
+	bool broker = child == &watch->launch->children[LAUNCH_BROKER];
+	plan(watch, SIGTERM, broker || status != 0 ? 0 : GRACE_MS);
 }
 
 /* The broker says "R" when it is ready.  What else it says is nothing to us. */
@@ -116,13 +118,15 @@ static void keep_time(struct watch *watch)
 			zlog_error("audit log not synced: %s", strerror(-r));
 		watch->sync_at = now + SYNC_MS;
 	}
-	if (watch->stopping && now >= watch->kill_at) {
+	if (!watch->stopping || now < watch->signal_at || all_ended(launch))
+		return;
+	for (size_t i = 0; i < LAUNCH_CHILDREN; i++)
+		signal_child(&launch->children[i], watch->next_signal);
+	if (watch->next_signal == SIGKILL) {
 		zlog_error("%s does not end: killed", launch->options->service);
 		watch->failed = true;
-		watch->kill_at = now + STOP_WAIT_MS;
-		for (size_t i = 0; i < LAUNCH_CHILDREN; i++)
-			signal_child(&launch->children[i], SIGKILL);
 	}
+	plan(watch, SIGKILL, STOP_WAIT_MS);
 }
 
 static void wait_a_second(struct watch *watch)

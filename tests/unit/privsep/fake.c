@@ -6,7 +6,6 @@
 #include "fake.h"
 
 #include "common/zfd.h"
-#include "policy/sandbox.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,33 +16,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-int fake_confine_result;
-
-int sandbox_confine(enum sandbox_role role, const struct sandbox_confine *confine, struct zerr *err)
-{
-	(void)role;
-	(void)confine;
-	return fake_confine_result < 0 ? zerr_set(err, fake_confine_result, "no sandbox") : 0;
-}
-
-void sandbox_board_leave(struct sandbox_board *board, pid_t pid)
-{
-	for (size_t i = 0; i < SANDBOX_BOARD_SLOTS; i++)
-		if (board->slots[i].pid == (uint32_t)pid)
-			board->slots[i].pid = 0;
-}
-
-/* So that a coverage build counts what ran in children that end by _exit. */
-void __gcov_dump(void) __attribute__((weak));
-_Noreturn void __real__exit(int status);
-_Noreturn void __wrap__exit(int status);
-void __wrap__exit(int status)
-{
-	if (__gcov_dump != NULL)
-		__gcov_dump();
-	__real__exit(status);
-}
 
 static void do_noop(struct helper *helper, const void *request, void *answer,
 		    struct helper_result *result)
