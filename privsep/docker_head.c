@@ -113,6 +113,22 @@ static bool is_interim(const struct docker_head *head)
 	       head->framing == PROTO_BODY_CLOSE;
 }
 
+/* What a final answer may be.  1 or -EBADMSG. */
+static int check_final(struct docker_head *head)
+{
+	if (head->status < 200 || head->status > 599)
+		return -EBADMSG;
+	if (head->status != 204 && head->status != 304)
+		return 1;
+	/* 204 has no body and may announce none; 304 may state what the whole answer would have. */
+	if (head->status == 204 &&
+	    (head->framing == PROTO_BODY_CHUNKED || head->content_length > 0))
+		return -EBADMSG;
+	head->framing = PROTO_BODY_NONE;
+	head->content_length = 0;
+	return 1;
+}
+
 int docker_head_parse(const char *data, size_t length, struct docker_head *head)
 {
 	struct zstr in = {data, length < DOCKER_HEAD_MAX ? length : DOCKER_HEAD_MAX};
@@ -126,16 +142,6 @@ int docker_head_parse(const char *data, size_t length, struct docker_head *head)
 		return -EBADMSG;
 	if (r <= 0)
 		return r;
-	if (head->status < 200 || head->status > 599)
-		return -EBADMSG;
-	/* 204 has no body and may announce none; 304 may state what the whole answer would have. */
-	if (head->status == 204 &&
-	    (head->framing == PROTO_BODY_CHUNKED || head->content_length > 0))
-		return -EBADMSG;
-	if (head->status == 204 || head->status == 304) {
-		head->framing = PROTO_BODY_NONE;
-		head->content_length = 0;
-	}
 	head->length = whole - in.length;
-	return 1;
+	return check_final(head);
 }
