@@ -246,29 +246,43 @@ static void notice_ignore(void *context, const char *message)
 	(void)message; /* the default writes it to stderr, past the log's rules */
 }
 
-int pg_connect(struct store *store, uint64_t deadline_ms, struct zerr *err)
+static bool give_up(const struct config *config, int64_t tries, uint64_t deadline_ms)
 {
-	uint64_t pause_ms = store->config->db_retry_interval > 0
-				    ? (uint64_t)store->config->db_retry_interval * 1000
-				    : 100;
+	return zfd_now_ms() >= deadline_ms ||
+	       (config->db_max_retries >= 0 && tries >= config->db_max_retries);
+}
 
-	if (store->connection && PQstatus(store->connection) == CONNECTION_OK)
-		return 0;
+static int connect_patiently(struct store *store, uint64_t deadline_ms, struct zerr *err)
+{
+	int64_t interval_s = store->config->db_retry_interval;
+	uint64_t pause_ms = interval_s > 0 ? (uint64_t)interval_s * 1000 : 100;
+
 	for (int64_t tries = 0;; tries++) {
 		int result;
 
 		pg_disconnect(store);
 		result = connect_once(store, err);
-		if (result == 0)
-			break;
-		if (result == -EINVAL)
+		if (result == 0 || result == -EINVAL)
 			return result;
-		if (zfd_now_ms() >= deadline_ms ||
-		    (store->config->db_max_retries >= 0 && tries >= store->config->db_max_retries))
+		if (give_up(store->config, tries, deadline_ms))
 			return -EAGAIN;
+		if (tries == 0)
+			/* The caller may wait for a minute before it can say so. */
+			zlog_warning("%s: trying again", err ? err->msg : "database");
 		pg_pause(pause_ms, deadline_ms);
 		pause_ms = pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
 	}
+}
+
+int pg_connect(struct store *store, uint64_t deadline_ms, struct zerr *err)
+{
+	int result;
+
+	if (store->connection && PQstatus(store->connection) == CONNECTION_OK)
+		return 0;
+	result = connect_patiently(store, deadline_ms, err);
+	if (result < 0)
+		return result;
 	(void)PQsetNoticeProcessor(store->connection, notice_ignore,
 				   NULL); /* returns the old one */
 	if (PQsetnonblocking(store->connection, 1) == 0)
@@ -284,20 +298,19 @@ void pg_disconnect(struct store *store)
 	store->prepared = 0;
 }
 
-/* The last line that says something: with several hosts libpq writes one for each. */
+/* The last line that says something: with several hosts libpq writes one for each, and hints that
+ * begin with a tab below them. */
 static struct zstr last_line(const char *text)
 {
-	struct zstr line = zstr_from(text);
+	struct zstr line = {0};
 
-	while (line.length > 0 &&
-	       (line.data[line.length - 1] == '\n' || line.data[line.length - 1] == ' '))
-		line.length--;
-	for (size_t i = line.length; i > 0; i--)
-		if (line.data[i - 1] == '\n') {
-			line.data += i;
-			line.length -= i;
-			break;
-		}
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		if (length > 0 && text[0] != '\t')
+			line = (struct zstr){text, length};
+		text += length + (text[length] == '\n');
+	}
 	return line;
 }
 
