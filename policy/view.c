@@ -44,7 +44,7 @@ static int empty_tree(void)
 	_cleanup_fd_ int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
 	int mount = -1;
 
-	if (context >= 0 && fsconfig(context, FSCONFIG_SET_STRING, "mode", "0555", 0) == 0 &&
+	if (context >= 0 && fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) == 0 &&
 	    fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
 		mount = fsmount(context, FSMOUNT_CLOEXEC, NO_TRICKS);
 	return mount < 0 ? -errno : mount;

@@ -281,7 +281,7 @@ static void only_one_folder(void)
 	MUST(open("/new", O_WRONLY | O_CREAT, 0600) < 0);
 	MUST(stat("/proc", &status) < 0 && stat("/etc", &status) < 0);
 	MUST(stat("..", &status) == 0 && stat("../../etc", &status) < 0);
-	MUST(stat("/", &status) == 0 && (status.st_mode & 07777) == 0555 && status.st_nlink == 3);
+	MUST(stat("/", &status) == 0 && (status.st_mode & 07777) == 0755 && status.st_nlink == 3);
 	MUST(stat(folder, &status) < 0);
 }
 
