@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 /* Refusals that get a record of their own: so many at once, then one each interval. */
-#define REFUSAL_BURST	    200U
-#define REFUSAL_INTERVAL_MS 50U
+#define REFUSAL_BURST	    UINT64_C(200)
+#define REFUSAL_INTERVAL_MS UINT64_C(50)
 
 static_assert(sizeof(struct audit_state) <= 4096, "the state is one page");
 

@@ -185,7 +185,7 @@ int priv_open(struct priv_channel *channel, int fd, enum proto_domain domain, st
 	struct req_docker_hello hello = {
 		.version = PROTO_VERSION,
 		.build_id = {(const char *)proto_build_id, sizeof(proto_build_id)}};
-	struct ans_docker_hello answer;
+	struct ans_docker_hello answer = {.version = 0};
 	*channel = (struct priv_channel){
 		.fd = fd, .domain = domain, .buffer = malloc(PROTO_FRAME_MAX)};
 	if (channel->buffer == NULL) {

@@ -43,8 +43,7 @@ static struct {
 	struct helper_record record;
 } memory;
 
-_Noreturn void helper_surprise(const struct helper *helper, enum helper_exit status,
-			       const char *what)
+void helper_surprise(const struct helper *helper, enum helper_exit status, const char *what)
 {
 	zlog_error("helper %s stops, status %d, request %u of its channel: %s",
 		   helper->domain->name, (int)status, helper->sequence, what);

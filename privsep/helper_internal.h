@@ -4,7 +4,8 @@
 #include "privsep/helper.h"
 
 /* Ends the process: one line in the log, the status for the launcher. */
-_Noreturn void helper_surprise(const struct helper *helper, enum helper_exit status, const char *what);
+void helper_surprise(const struct helper *helper, enum helper_exit status, const char *what)
+	__attribute__((noreturn));
 
 /* Forks a server for a new channel: result gets the peer's end, or PROTO_LIMIT. */
 void helper_open_channel(struct helper *helper, struct helper_result *result);

@@ -18,10 +18,10 @@
 #define POLICY_FILE "/etc/keelson/policy.conf"
 #define SYSUSERS    "/usr/bin/systemd-sysusers"
 
-#define STOP_WAIT_S	30U
+#define STOP_WAIT_MS	UINT64_C(30000)
 #define STOP_WAIT_MAX_S 3600U
 #define BACKOFF_MAX_S	30U
-#define STEADY_S	60 /* who ran so long begins anew without delay growing further */
+#define STEADY_MS	UINT64_C(60000) /* who ran so long begins anew without delay growing further */
 
 #define EXIT_USAGE 2
 
@@ -110,7 +110,7 @@ static int respawn(const struct launch_options *options)
 		int status = wait_service(child, &signals, &ending);
 		if (status == 0 || ending)
 			return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-		if (zfd_now_ms() - began > STEADY_S * 1000)
+		if (zfd_now_ms() - began > STEADY_MS)
 			delay.tv_sec = 1;
 		zlog_warning("%s failed: again in %d s", options->service, (int)delay.tv_sec);
 		(void)sigdelset(&signals, SIGCHLD);
@@ -166,7 +166,7 @@ int main(int count, char **words)
 	struct launch_options options = {.service = "compute",
 					 .policy = POLICY_FILE,
 					 .broker = KEELSON_SBIN "/keelson-compute",
-					 .stop_wait_ms = STOP_WAIT_S * 1000};
+					 .stop_wait_ms = STOP_WAIT_MS};
 	if (count == 2 && strcmp(words[1], "--setup") == 0)
 		return set_up_accounts();
 	if (count < 2 || strcmp(words[1], options.service) != 0 ||

@@ -234,16 +234,16 @@ static bool decode_strings(const struct proto_field *field, struct zreader *read
 {
 	size_t count = 1;
 	if (field->type != PROTO_F_STR) {
-		count = zget_u16(reader) * (field->type == PROTO_F_PAIRS ? 2U : 1U);
+		count = (size_t)zget_u16(reader) * (field->type == PROTO_F_PAIRS ? 2 : 1);
 		memcpy(message + field->count_offset, &count, sizeof(count));
 	}
+	struct zstr *items = (void *)(message + field->offset);
 	if (count > field->items)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		struct zstr item = zget_str(reader, field->max);
-		if (reader->failed || !string_legal(field, i, item))
+		items[i] = zget_str(reader, field->max);
+		if (reader->failed || !string_legal(field, i, items[i]))
 			return false;
-		memcpy(message + field->offset + i * sizeof(item), &item, sizeof(item));
 	}
 	return true;
 }

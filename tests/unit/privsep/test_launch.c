@@ -30,7 +30,7 @@ struct place {
 	pid_t launcher;
 };
 
-static const char *launcher_program, *broker_program;
+static const char *launcher_program, *launcher_name, *broker_program;
 
 static void path_of(const struct place *place, const char *name, char path[128])
 {
@@ -255,7 +255,7 @@ static void test_launcher_and_helper_keep_next_to_nothing(void **state)
 	expect_status(place->launcher, "Seccomp:\t2");
 #endif
 	expect_status(place->launcher, "NoNewPrivs:\t1");
-	pid_t helper = child_of(place->launcher, "keelson-launch");
+	pid_t helper = child_of(place->launcher, launcher_name);
 	expect_status(helper, "Uid:\t" DOCKER_UID "\t" DOCKER_UID "\t" DOCKER_UID);
 	expect_status(helper, "Groups:\t" ENGINE_GID " \n");
 	expect_status(helper, "CapEff:\t0000000000000000");
@@ -353,7 +353,7 @@ static void test_nothing_outlives_a_killed_launcher(void **state)
 
 	start(place, NULL);
 	wait_log(place, "compute is ready", 1);
-	children[0] = child_of(place->launcher, "keelson-launch");
+	children[0] = child_of(place->launcher, launcher_name);
 	children[1] = child_of(place->launcher, "broker");
 	assert_true(children[0] > 0 && children[1] > 0);
 	end_launcher(place);
@@ -553,6 +553,7 @@ int main(int count, char **words)
 	if (count != 3 || geteuid() != 0)
 		return SKIPPED;
 	launcher_program = words[1];
+	launcher_name = basename(words[1]);
 	broker_program = words[2];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
