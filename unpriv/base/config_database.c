@@ -44,6 +44,7 @@ static const char *const allowed[] = {"application_name",
 struct filling {
 	struct config *config;
 	struct option_expected *expected;
+	bool hosts; /* they stand in the query */
 };
 
 static bool is_allowed(const char *key)
@@ -86,16 +87,32 @@ static int add_pair(char **options, const char *key, const char *value)
 	return 0;
 }
 
+/* The way to name a socket's folder, postgresql://user:password@/zun?host=/run/postgresql, and
+ * several servers: ?host=db1:5432&host=db2:5432 (known-faults F12), kept as a list with commas. */
+static int take_host(struct filling *filling, const char *value)
+{
+	struct config *config = filling->config;
+	_cleanup_free_ char *joined = NULL;
+
+	if (config->db_host && !filling->hosts)
+		return config_expect(filling->expected, "hosts expected before the name of the "
+							"database or in the query, not both");
+	filling->hosts = true;
+	if (!config->db_host)
+		return replace(&config->db_host, value);
+	if (asprintf(&joined, "%s,%s", config->db_host, value) < 0)
+		return -ENOMEM;
+	return replace(&config->db_host, joined);
+}
+
 static int take_pair(void *context, const char *key, const char *value)
 {
 	struct filling *filling = context;
 	struct config *config = filling->config;
 	uint64_t port = 0;
 
-	/* The way to name a socket's folder: postgresql://user:password@/zun?host=/run/postgresql
-	 */
-	if (strcmp(key, "host") == 0 && !config->db_host)
-		return replace(&config->db_host, value);
+	if (strcmp(key, "host") == 0)
+		return take_host(filling, value);
 	if (strcmp(key, "port") == 0) {
 		if (zfd_parse_u64(value, 65535, &port) < 0 || port == 0)
 			return config_expect(filling->expected, "a port from 1 to 65535 expected");
@@ -160,7 +177,7 @@ static int fill(struct url url, struct config *config, struct option_expected *e
 
 int config_connection(const char *text, struct config *config, struct option_expected *expected)
 {
-	struct filling filling = {config, expected};
+	struct filling filling = {config, expected, false};
 	char *joined = strdup(text);
 	int result;
 

@@ -4,6 +4,8 @@
  * sandbox is closed, without a privilege.
  */
 #include "unpriv/compute/rules.h"
+#include "common/zbuf.h"
+#include "common/zfd.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +25,28 @@ static void add_port(struct rules *rules, uint16_t port)
 			return;
 	if (port != 0 && rules->port_count < RULES_PORTS_MAX)
 		rules->ports[rules->port_count++] = port;
+}
+
+/* The port of the URL, and those that single hosts of a list name: "db1:5433,[::1]:5434". */
+static void add_database_ports(struct rules *rules, const struct config *config)
+{
+	const char *list = config->db_host ? config->db_host : "";
+
+	add_port(rules, config->db_port ? config->db_port : 5432);
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		const char *colon = memrchr(list, ':', length);
+		char port[8];
+		uint64_t number = 0;
+
+		/* A bare IPv6 address has colons, but no port. */
+		if (colon && (*list == '[' || memchr(list, ':', length) == colon) &&
+		    zstr_copy((struct zstr){colon + 1, (size_t)(list + length - colon) - 1}, port,
+			      sizeof(port)) == 0 &&
+		    zfd_parse_u64(port, 65535, &number) == 0)
+			add_port(rules, (uint16_t)number);
+		list += length + (list[length] == ',');
+	}
 }
 
 /* Names and certificates: all three look hosts up and check peers. */
@@ -75,7 +99,7 @@ static void add_store(struct rules *rules, const struct config *config)
 						    rules->database_files[i],
 						    sizeof(rules->database_files[i])))
 			add_path(rules, rules->database_files[i], false);
-	add_port(rules, config->db_port ? config->db_port : 5432);
+	add_database_ports(rules, config);
 }
 
 /* What the inventory is made of. */

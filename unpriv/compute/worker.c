@@ -53,7 +53,7 @@ static int do_abandon(struct worker *worker, struct work *work)
 
 struct page {
 	struct job_result *result;
-	unsigned count;
+	size_t count;
 };
 
 static int page_add(void *context, const char *uuid)

@@ -65,15 +65,16 @@ static int action_body(struct store *store, void *context, struct zerr *err)
 	return pg_run(store, PG_EVENT_FINISH, &values, NULL, err);
 }
 
-static int action_transact(struct store *store, struct action_context *work, struct zerr *err)
+static int action_transact(struct store *store, const struct action_context *work, struct zerr *err)
 {
 	char stamp[STORE_TIME_SIZE];
+	struct action_context stamped = *work;
 
 	if (!work->action->name)
 		return 0; /* a method without an action of its own */
 	store_now(stamp);
-	work->stamp = stamp;
-	return pg_transact(store, action_body, work, err);
+	stamped.stamp = stamp;
+	return pg_transact(store, action_body, &stamped, err);
 }
 
 int pg_event_start(struct store *store, const struct store_action *action, const char *event,

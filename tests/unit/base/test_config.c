@@ -427,6 +427,14 @@ static void test_database_connection_is_taken_apart(void **state)
 	assert_int_equal(config.db_port, 5432);
 	assert_int_equal(config.db_password.length, 0);
 	config_free(&config);
+	parse(&config, "[database]\nconnection=postgresql://zun:x@/zun?host=db1:5433&host=db2&"
+		       "target_session_attrs=read-write\n");
+	assert_string_equal(config.db_host, "db1:5433,db2");
+	assert_string_equal(config.db_options, "target_session_attrs='read-write'");
+	config_free(&config);
+	assert_error("[database]\nconnection=postgresql://zun@db0/zun?host=db1\n",
+		     "zun.conf:2: [database] connection: hosts expected before the name of the "
+		     "database or in the query, not both");
 }
 
 static void test_bad_database_connections_are_refused(void **state)
