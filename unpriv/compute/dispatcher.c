@@ -21,6 +21,8 @@
 /* What a child says when it cannot prove its sandbox: then none may run (policy/sandbox.h). */
 #define EXIT_SANDBOX 70
 #define DEFAULT_PERIOD_S 60
+/* How long taking messages waits for the first rows of this node. */
+#define ROWS_WAIT_MS 5000
 
 void dispatcher_fail(struct dispatcher *d, int error, const char *why)
 {
@@ -33,8 +35,15 @@ void dispatcher_fail(struct dispatcher *d, int error, const char *why)
 
 void dispatcher_consume(struct dispatcher *d)
 {
-	if (!d->stopping)
-		consumer_begin(d->consumer);
+	bool rows = d->heartbeat_tried && d->inventory_tried;
+
+	if (d->begun || d->stopping || d->recovery != RECOVER_DONE)
+		return;
+	/* Who is told that we are ready finds our rows; a slow engine does not hold that up for long. */
+	if (!rows && zfd_now_ms() - d->start_ms < ROWS_WAIT_MS)
+		return;
+	d->begun = true;
+	consumer_begin(d->consumer);
 }
 
 /* What the consumer tells. */
@@ -240,8 +249,8 @@ static void tick(void *context)
 	pool_tick(d->pool, now);
 	replies_tick(d->replies, now);
 	jobs_wake(d, now);
-	do_periodic(d, now);
 	do_monitors(d, now);
+	dispatcher_consume(d);
 	do_watchdog(d, now);
 	if (d->stopping)
 		stop_tick(d, now);
@@ -250,7 +259,10 @@ static void tick(void *context)
 /* Parts only queue; workers get their jobs here, when everything that happened is known. */
 static bool before_sleep(void *context)
 {
-	jobs_schedule(context);
+	struct dispatcher *d = context;
+
+	do_periodic(d, zfd_now_ms());
+	jobs_schedule(d);
 	return false;
 }
 
@@ -398,6 +410,7 @@ int dispatcher_run(const struct dispatcher_options *options, struct zerr *err)
 	if (result == 0) {
 		replies_start(d.replies);
 		pool_start(d.pool);
+		d.start_ms = zfd_now_ms();
 		consumer_connect(d.consumer);
 		tick(&d);
 		result = loop_run(d.loop, before_sleep, &d);

@@ -23,10 +23,15 @@ void finish_end(struct dispatcher *d, struct job *job)
 		if (next)
 			job_queue(d, (struct job *)(void *)((char *)next - offsetof(struct job, strand)));
 	}
-	if (job->kind == JOB_HEARTBEAT)
+	if (job->kind == JOB_HEARTBEAT) {
 		d->heartbeat_queued = false;
-	else if (job->kind == JOB_INVENTORY)
+		d->heartbeat_tried = true;
+		dispatcher_consume(d);
+	} else if (job->kind == JOB_INVENTORY) {
 		d->inventory_queued = false;
+		d->inventory_tried = true;
+		dispatcher_consume(d);
+	}
 	job_free(d, job);
 	accept_release(d);
 	jobs_press(d);

@@ -77,12 +77,13 @@ struct dispatcher {
 	uint32_t next_id;
 	uint64_t rejected, duplicates;
 
-	bool heartbeat_queued, inventory_queued;
+	bool heartbeat_queued, inventory_queued, heartbeat_tried, inventory_tried;
 	uint64_t heartbeat_ms, inventory_ms, watchdog_ms; /* when due */
 	enum { RECOVER_INTENTS, RECOVER_ROWS, RECOVER_DONE } recovery;
 	size_t intents_left; /* resumed ones not classified yet */
 
-	bool ready_said, stopping;
+	uint64_t start_ms;
+	bool begun, ready_said, stopping;
 	int stop_step;
 	uint64_t stop_ms; /* when the present step of stopping is over */
 	int fatal;        /* negative errno that ends the service */
@@ -130,6 +131,7 @@ void recover_forget(struct dispatcher *d, uint64_t order);
 
 /* dispatcher.c */
 void dispatcher_fail(struct dispatcher *d, int error, const char *why);
+/* Begins to take messages, if all that comes before it is done. */
 void dispatcher_consume(struct dispatcher *d);
 /* stop.c: the end in good order. */
 void stop_begin(struct dispatcher *d, const char *why);
