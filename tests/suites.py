@@ -20,6 +20,7 @@ BUILDS = {  # name: (environment, meson options)
 SANITIZER_ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
 REAL = [  # (name, servers, script, seconds)
     ("docker helper", "docker", "tests/real/docker/run", 120),
+    ("store", "", "tests/real/store/run", 180),
     ("spine", "postgresql rabbitmq docker registry", "tests/real/compute/test_spine.py", 600),
     ("bad messages", "postgresql rabbitmq docker", "tests/real/compute/test_bad_messages.py", 600),
     ("policy", "postgresql rabbitmq docker", "tests/real/compute/test_policy.py", 300),
