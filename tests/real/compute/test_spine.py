@@ -131,7 +131,7 @@ def show(client):
     assert reply["zun_object.name"] == "Container" and reply["zun_object.version"] == "1.44"
     data = reply["zun_object.data"]
     assert data["uuid"] == container.uuid and data["status"] == "Running", data
-    assert data["status_detail"].startswith("Up ") or data["status_detail"] is None, data["status_detail"]
+    assert data["status_detail"] is None or data["status_detail"].startswith("Up "), data["status_detail"]
     docker("kill", "zun-" + container.uuid)
     time.sleep(1.1)  # an age of 0 s is shown as none
     data = client.call("container_show", container=container.primitive())["zun_object.data"]
