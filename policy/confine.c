@@ -42,33 +42,34 @@ static int lower(__rlimit_resource_t resource, uint64_t value)
 {
 	struct rlimit limit;
 
+	if (value == UINT64_MAX)
+		return 0;
 	if (getrlimit(resource, &limit) < 0)
-		return -errno;
+		return -1;
 	if (limit.rlim_max > value)
 		limit.rlim_max = value;
 	limit.rlim_cur = limit.rlim_max;
-	return value != UINT64_MAX && setrlimit(resource, &limit) < 0 ? -errno : 0;
+	return setrlimit(resource, &limit);
 }
 
-static int lower_limits(const struct sandbox_profile *profile, uint64_t file_size)
+/* What a confined parent has done for its children is passed over: they lack the calls for it. */
+static int close_doors(const struct sandbox_profile *profile, uint64_t file_size)
 {
-	const struct {
-		__rlimit_resource_t resource;
-		uint64_t value;
-	} limits[] = {
-		{RLIMIT_CORE, 0},
-		{RLIMIT_NOFILE, profile->nofile},
-		{RLIMIT_NPROC, profile->nproc},
-		{RLIMIT_FSIZE, file_size ? file_size : profile->file_size},
+	/* A file at its limit is then an error of write(2), which has its answer, and not the end.
+	 */
+	if (!profile->stacked &&
+	    (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || prctl(PR_SET_DUMPABLE, 0) < 0 ||
+	     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
+		return -errno;
 #ifndef KEELSON_SANITIZED /* their shadow memory is terabytes of address space */
-		{RLIMIT_AS, profile->address_space},
+	if (lower(RLIMIT_AS, profile->address_space) < 0)
+		return -errno;
 #endif
-	};
-	int result = 0;
-
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && result == 0; i++)
-		result = lower(limits[i].resource, limits[i].value);
-	return result;
+	if (lower(RLIMIT_CORE, 0) < 0 || lower(RLIMIT_NOFILE, profile->nofile) < 0 ||
+	    lower(RLIMIT_NPROC, profile->nproc) < 0 ||
+	    lower(RLIMIT_FSIZE, file_size ? file_size : profile->file_size) < 0)
+		return -errno;
+	return 0;
 }
 
 /* Few system calls are left to a process whose parent is confined: the owner of a new socket tells
@@ -89,32 +90,19 @@ static int read_user(uid_t *user)
 	return 0;
 }
 
-/* Fills the slot with what the kernel says about user and capabilities. */
-static int read_facts(const struct sandbox_profile *profile, struct sandbox_slot *slot)
+/* Fills the slot with what the kernel says; -EPERM when the role must not run like this. */
+static int prove(const struct sandbox_profile *profile, struct sandbox_slot *slot, struct zerr *err)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
-	uid_t real, effective, saved;
-
-	if (syscall(SYS_capget, &header, data) < 0 || read_user(&slot->uid) < 0)
-		return -errno;
-	for (unsigned i = 0; i < 2; i++)
-		slot->capabilities |= (uint64_t)(data[i].permitted | data[i].effective |
-						 data[i].inheritable) << (32 * i);
-	if (profile->stacked) /* which list has no getresuid; its parent has asked */
-		return 0;
-	if (getresuid(&real, &effective, &saved) < 0)
-		return -errno;
-	return real == slot->uid && saved == slot->uid ? 0 : -EPERM;
-}
-
-/* -EPERM when the role must not run like this. */
-static int prove(const struct sandbox_profile *profile, struct sandbox_slot *slot, struct zerr *err)
-{
-	int result = read_facts(profile, slot);
+	int result = syscall(SYS_capget, &header, data) < 0 ? -errno : read_user(&slot->uid);
 
 	if (result < 0)
 		return zerr_errno(err, result, "%s: uid and capabilities", profile->name);
+	for (unsigned i = 0; i < 2; i++)
+		slot->capabilities |=
+			(uint64_t)(data[i].permitted | data[i].effective | data[i].inheritable)
+			<< (32 * i);
 	if (slot->capabilities & ~profile->capabilities ||
 	    (slot->uid == 0 && profile->capabilities == 0))
 		return zerr_set(err, -EPERM, "%s: it has uid %u and capabilities %llx",
@@ -125,45 +113,31 @@ static int prove(const struct sandbox_profile *profile, struct sandbox_slot *slo
 	return 0;
 }
 
-/* A full board hides a process from `keelson doctor`, which then complains; no more. */
-static void report(const struct sandbox_slot *facts, struct sandbox_board *board)
+/* Gives the slot of one pid, or a free one (0), to another.  NULL when there is none. */
+static struct sandbox_slot *hand_over(struct sandbox_board *board, uint32_t from, uint32_t to)
 {
 	for (size_t i = 0; board && i < SANDBOX_BOARD_SLOTS; i++) {
-		uint32_t is_free = 0;
+		uint32_t expected = from;
 
-		if (!__atomic_compare_exchange_n(&board->slots[i].pid, &is_free, facts->pid, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			continue;
-		board->slots[i] = *facts;
-		return;
+		if (__atomic_compare_exchange_n(&board->slots[i].pid, &expected, to, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return &board->slots[i];
 	}
-}
-
-/* What a confined parent has done for its children too. */
-static int close_doors(const struct sandbox_profile *profile)
-{
-	/* A file at its limit is then an error of write(2), which has its answer, and not the end. */
-	if (profile->stacked)
-		return 0;
-	return signal(SIGXFSZ, SIG_IGN) == SIG_ERR || prctl(PR_SET_DUMPABLE, 0) < 0 ||
-			       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
-		       ? -errno
-		       : 0;
+	return NULL;
 }
 
 int sandbox_confine(enum sandbox_role role, const struct sandbox_confine *confine, struct zerr *err)
 {
 	const struct sandbox_profile *profile = sandbox_profile(role);
 	struct sandbox_slot slot = {.pid = (uint32_t)getpid(), .landlock_abi = -1};
+	struct sandbox_slot *place;
 	int result;
 
 	slot.syscalls = (uint32_t)sandbox_syscall_count(profile);
 	(void)zstr_copy(zstr_from(profile->name), slot.role, sizeof(slot.role)); /* they fit */
 	if (slot.syscalls > profile->syscall_max)
 		return zerr_set(err, -E2BIG, "%s: too many system calls", profile->name);
-	result = close_doors(profile);
-	if (result == 0)
-		result = lower_limits(profile, confine->file_size_max);
+	result = close_doors(profile, confine->file_size_max);
 	if (result < 0)
 		return zerr_errno(err, result, "%s: limits", profile->name);
 	result = prove(profile, &slot, err);
@@ -179,7 +153,10 @@ int sandbox_confine(enum sandbox_role role, const struct sandbox_confine *confin
 	if (result < 0)
 		return zerr_errno(err, result, "%s: seccomp", profile->name);
 	slot.instructions = (uint32_t)result;
-	report(&slot, confine->board);
+	/* A full board hides a process from `keelson doctor`, which then complains; no more. */
+	place = hand_over(confine->board, 0, slot.pid);
+	if (place)
+		*place = slot;
 	return 0;
 }
 
@@ -201,11 +178,5 @@ int sandbox_board_map(int fd, struct sandbox_board **board)
 
 void sandbox_board_leave(struct sandbox_board *board, pid_t pid)
 {
-	for (size_t i = 0; board && i < SANDBOX_BOARD_SLOTS; i++) {
-		uint32_t expected = (uint32_t)pid;
-
-		if (__atomic_compare_exchange_n(&board->slots[i].pid, &expected, 0, false,
-						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			return;
-	}
+	(void)hand_over(board, (uint32_t)pid, 0); /* who never reported has no slot */
 }

@@ -17,16 +17,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* uid 0 has no power of its own, a change of uid changes no capability, and none of this can be taken
- * back: capabilities are what is set here, and nothing else. */
-#define SECURE_BITS                                                                           \
-	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |                      \
-	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |                            \
-	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+/* uid 0 has no power of its own, a change of uid changes no capability, and none of this can be
+ * taken back: capabilities are what is set here, and nothing else. */
+#define SECURE_BITS                                                                                \
+	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |                           \
+	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |   \
+	 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 #define HAS(set, capability) (((set) >> (capability)) & 1)
-#define CAPABILITY_MAX       63
+#define CAPABILITY_MAX	     63
 
-/* Closes all but 0 to 2 and keep; 0 becomes /dev/null, and so do 1 and 2 where they are not open. */
+/* Closes all but 0 to 2 and keep; 0 becomes /dev/null, and so do 1 and 2 if they are not open. */
 static int set_descriptors(const int *keep, size_t count)
 {
 	unsigned next = 3;
@@ -91,7 +91,6 @@ static bool capabilities_are(uint64_t wanted)
 	return prctl(PR_GET_SECUREBITS) == SECURE_BITS;
 }
 
-/* False if anything is not as it was asked for, or the process could become root again. */
 static bool user_is(const struct sandbox_drop *drop)
 {
 	uid_t uid[3];
@@ -102,12 +101,18 @@ static bool user_is(const struct sandbox_drop *drop)
 	for (size_t i = 0; i < 3; i++)
 		if (uid[i] != drop->uid || gid[i] != drop->gid)
 			return false;
-	if (getgroups(0, NULL) != (int)drop->group_count)
-		return false;
-	if (!HAS(drop->capabilities, CAP_SETGID) &&
-	    (setgroups(0, NULL) == 0 || (drop->gid != 0 && setresgid(0, 0, 0) == 0)))
-		return false;
-	return drop->uid == 0 || HAS(drop->capabilities, CAP_SETUID) || setresuid(0, 0, 0) < 0;
+	return getgroups(0, NULL) == (int)drop->group_count;
+}
+
+/* Tries to become root again, or to change groups. */
+static bool can_go_back(const struct sandbox_drop *drop)
+{
+	bool groups = !HAS(drop->capabilities, CAP_SETGID);
+	bool users = !HAS(drop->capabilities, CAP_SETUID) && drop->uid != 0;
+
+	return (groups && setgroups(0, NULL) == 0) ||
+	       (groups && drop->gid != 0 && setresgid(0, 0, 0) == 0) ||
+	       (users && setresuid(0, 0, 0) == 0);
 }
 
 int sandbox_drop(const struct sandbox_drop *drop, struct zerr *err)
@@ -128,7 +133,8 @@ int sandbox_drop(const struct sandbox_drop *drop, struct zerr *err)
 	/* A change of user makes a process dumpable or not as the host's sysctl says. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return zerr_errno(err, -errno, "sandbox: dumpable, no_new_privs");
-	if (!capabilities_are(drop->capabilities) || !user_is(drop) || prctl(PR_GET_DUMPABLE) != 0)
+	if (!capabilities_are(drop->capabilities) || !user_is(drop) || can_go_back(drop) ||
+	    prctl(PR_GET_DUMPABLE) != 0)
 		return zerr_set(err, -EPERM, "sandbox: user %u: it has more than was asked for",
 				drop->uid);
 	return 0;

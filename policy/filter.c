@@ -65,7 +65,8 @@ int __lsan_is_turned_off(void)
 }
 #endif
 
-static int add(scmp_filter_ctx filter, uint32_t action, int call, const struct scmp_arg_cmp *condition)
+static int add(scmp_filter_ctx filter, uint32_t action, int call,
+	       const struct scmp_arg_cmp *condition)
 {
 	int result = seccomp_rule_add_array(filter, action, call, condition != NULL, condition);
 
@@ -91,7 +92,8 @@ static int add_rules(scmp_filter_ctx filter, const struct sandbox_syscall *row)
 		uint32_t action = rule->error ? SCMP_ACT_ERRNO(rule->error) : SCMP_ACT_ALLOW;
 
 		for (size_t i = 0; rule->filter == row->filter && i < rule->count; i++) {
-			struct scmp_arg_cmp equal = {rule->argument, SCMP_CMP_EQ, rule->values[i], 0};
+			struct scmp_arg_cmp equal = {rule->argument, SCMP_CMP_EQ, rule->values[i],
+						     0};
 
 			if (result == 0)
 				result = add(filter, action, row->number, &equal);
@@ -151,7 +153,7 @@ int filter_load(const struct sandbox_profile *profile)
 	if (size < 0)
 		return (int)size;
 	program.len = (unsigned short)((size_t)size / sizeof(code[0]));
-	/* With prctl a process that forks needs one name less; but only seccomp(2) logs refusals. */
+	/* With prctl who forks needs one name less; but only seccomp(2) logs refusals. */
 	if (profile->stacked)
 		result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 	else

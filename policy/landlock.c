@@ -11,24 +11,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ASK_ABI    1U
-#define RULE_PATH  1
-#define RULE_PORT  2
+#define ASK_ABI	  1U
+#define RULE_PATH 1
+#define RULE_PORT 2
 
 #define WRITE_FILE (UINT64_C(1) << 1)
 #define READ_FILE  (UINT64_C(1) << 2)
 #define READ_DIR   (UINT64_C(1) << 3)
-#define REMOVE     (UINT64_C(1) << 5)
+#define REMOVE	   (UINT64_C(1) << 5)
 #define MAKE_FILE  (UINT64_C(1) << 8)
 #define TRUNCATE   (UINT64_C(1) << 14)
 #define ON_FILES   (READ_FILE | WRITE_FILE | TRUNCATE)
 #define ON_FOLDERS (READ_DIR | REMOVE | MAKE_FILE)
-#define CONNECT    UINT64_C(2)
+#define CONNECT	   UINT64_C(2)
 
 /* How many rights an ABI knows: bits 0 to n - 1 of each set. */
 static const struct {
 	unsigned files, ports, scopes;
-} known[] = {{0, 0, 0},	 {13, 0, 0}, {14, 0, 0}, {15, 0, 0}, {15, 2, 0}, {16, 2, 0}, {16, 2, 2}};
+} known[] = {{0, 0, 0}, {13, 0, 0}, {14, 0, 0}, {15, 0, 0}, {15, 2, 0}, {16, 2, 0}, {16, 2, 2}};
 #define NEWEST (sizeof(known) / sizeof(known[0]) - 1)
 
 struct ruleset {
@@ -78,21 +78,30 @@ static int add_rules(int ruleset, const struct ruleset *handled,
 	return 0;
 }
 
+/* What this kernel can be asked to restrict, for this role. */
+static struct ruleset handled_rights(const struct sandbox_profile *profile, long abi)
+{
+	size_t version = abi < 0 ? 0 : abi > (long)NEWEST ? NEWEST : (size_t)abi;
+	unsigned scopes = profile->landlock_unscoped ? 0 : known[version].scopes;
+
+	return (struct ruleset){(1U << known[version].files) - 1, (1U << known[version].ports) - 1,
+				(1U << scopes) - 1};
+}
+
 int landlock_confine(const struct sandbox_profile *profile, const struct sandbox_confine *confine,
 		     struct zerr *err)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_ABI);
-	size_t version = abi < 0 ? 0 : abi > (long)NEWEST ? NEWEST : (size_t)abi;
-	struct ruleset handled = {(1U << known[version].files) - 1,
-				  (1U << known[version].ports) - 1,
-				  profile->landlock_unscoped ? 0 : (1U << known[version].scopes) - 1};
+	struct ruleset handled = handled_rights(profile, abi);
 	_cleanup_fd_ int ruleset = -1, root = -1;
 	int result;
 
-	if (abi < (long)confine->landlock_min_abi && confine->landlock_min_abi > 0)
-		return zerr_set(err, -ENOTSUP, "Landlock: ABI %ld, but the policy asks for %u",
-				abi < 0 ? 0 : abi, confine->landlock_min_abi);
-	if (version == 0)
+	if (abi < 0)
+		abi = 0;
+	if (abi < (long)confine->landlock_min_abi)
+		return zerr_set(err, -ENOTSUP, "Landlock: ABI %ld, but the policy asks for %u", abi,
+				confine->landlock_min_abi);
+	if (abi == 0)
 		return 0;
 	/* An older kernel takes the longer structure as long as what it does not know is 0. */
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);

@@ -24,7 +24,7 @@ static const struct sandbox_syscall calls[] = {
 	CALL(clock_nanosleep, ALL, NONE, "back-off between two tries"),
 	CALL(getpid, ALL, NONE, "log lines, OpenSSL's fork check"),
 	CALL(exit_group, ALL, NONE, "the end"),
-	CALL(rt_sigprocmask, ALL, NONE, "libpq blocks SIGPIPE, the loop routes signals to signalfd"),
+	CALL(rt_sigprocmask, ALL, NONE, "libpq blocks SIGPIPE, the loop takes signals by signalfd"),
 	CALL(restart_syscall, ALL, NONE, "poll after SIGSTOP and SIGCONT"),
 	CALL(prctl, ALL, PRCTL, "narrow and prove the sandbox; process name"),
 
@@ -94,13 +94,13 @@ static const struct sandbox_syscall calls[] = {
 	CALL(getuid, ALL, ERROR, "the same"),
 };
 
-/* RLIMIT_FSIZE holds for memfds too: larger than any message.  All workers of a host have one uid. */
+/* RLIMIT_FSIZE holds for memfds too: larger than any message.  All workers have one uid. */
 const struct sandbox_profile dispatcher_profile = {
-	SANDBOX_DISPATCHER, "dispatcher",	TABLE(calls),	       .syscall_max = 60,
-	.nofile = 4096,	    .nproc = 256, .address_space = MIB(256), .file_size = MIB(256)};
+	SANDBOX_DISPATCHER, "dispatcher", TABLE(calls), .syscall_max = 60,
+	LIMITS(4096, 256, MIB(256), MIB(256))};
 const struct sandbox_profile publisher_profile = {
-	SANDBOX_PUBLISHER, "publisher", TABLE(calls), .syscall_max = 60, .stacked = true,
-	.nofile = 1024, .nproc = 0, .address_space = MIB(256), .file_size = MIB(256)};
+	SANDBOX_PUBLISHER, "publisher", TABLE(calls), .syscall_max = 60,
+	LIMITS(1024, 0, MIB(256), MIB(256)), .stacked = true};
 const struct sandbox_profile worker_profile = {
-	SANDBOX_WORKER, "worker", TABLE(calls), .syscall_max = 60, .stacked = true,
-	.nofile = 256, .nproc = 0, .address_space = MIB(256), .file_size = MIB(256)};
+	SANDBOX_WORKER, "worker", TABLE(calls), .syscall_max = 60,
+	LIMITS(256, 0, MIB(256), MIB(256)), .stacked = true};

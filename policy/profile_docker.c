@@ -48,12 +48,10 @@ static const struct sandbox_syscall calls[] = {
 	CALL(set_robust_list, BOTH, ERROR, "fork(3); there are no robust mutexes"),
 };
 
-/* The file is the audit log, whose limit the launcher gives.  Servers inherit Landlock: no file and no
- * port, so there is nothing narrower. */
+/* The file is the audit log, whose limit the launcher gives.  Servers inherit Landlock: no file and
+ * no port, so there is nothing narrower. */
 const struct sandbox_profile docker_profile = {
-	SANDBOX_DOCKER, "docker", TABLE(calls), .syscall_max = 28,
-	.nofile = 64, .nproc = 64, .address_space = MIB(64), .file_size = 0};
+	SANDBOX_DOCKER, "docker", TABLE(calls), .syscall_max = 28, LIMITS(64, 64, MIB(64), 0)};
 const struct sandbox_profile docker_server_profile = {
 	SANDBOX_DOCKER_SERVER, "docker-server", TABLE(calls), .syscall_max = 28,
-	.nofile = 64, .nproc = 0, .address_space = MIB(64), .file_size = 0,
-	.stacked = true, .landlock_inherited = true};
+	LIMITS(64, 0, MIB(64), 0), .stacked = true, .landlock_inherited = true};

@@ -29,9 +29,9 @@ static const struct sandbox_syscall calls[] = {
 	CALL(exit_group, L, NONE, "the end"),
 };
 
-/* Limits on processes do not bind root, and its stderr may be a file of any size.  Its children stand
- * outside of its Landlock domain, and NOTIFY_SOCKET may be abstract. */
+/* Limits on processes do not bind root, and its stderr may be a file of any size.  Its children
+ * stand outside of its Landlock domain. */
 const struct sandbox_profile launcher_profile = {
 	SANDBOX_LAUNCHER, "launcher", TABLE(calls), .syscall_max = 20,
-	.nofile = 64, .nproc = UINT64_MAX, .address_space = MIB(64), .file_size = UINT64_MAX,
-	.capabilities = UINT64_C(1) << CAP_KILL, .landlock_unscoped = true};
+	LIMITS(64, UINT64_MAX, MIB(64), UINT64_MAX), .capabilities = UINT64_C(1) << CAP_KILL,
+	.landlock_unscoped = true};

@@ -40,7 +40,8 @@ struct sandbox_profile {
 	enum sandbox_role role;
 	const char *name;                       /* "dispatcher" */
 	const struct sandbox_syscall *syscalls; /* the table of the role's family */
-	size_t syscall_rows, syscall_max;       /* the maximum is SECURITY-BAR 1's, checked at start */
+	size_t syscall_rows;
+	size_t syscall_max; /* SECURITY-BAR 1; checked at start */
 	uint64_t nofile, nproc, address_space, file_size; /* rlimits; UINT64_MAX = leave */
 	uint64_t capabilities;   /* what it may have */
 	bool stacked;            /* forked by a confined process */
@@ -58,19 +59,19 @@ struct sandbox_path {
 };
 
 /*
- * What resolving names and checking certificates has to read, for struct sandbox_confine; the folders
- * in /run are those that /etc/resolv.conf may be a link into.  A rule holds for the file that was there
- * at start: one that is replaced later cannot be read any more.
+ * What resolving names and checking certificates has to read, for struct
+ * sandbox_confine; the folders in /run are those that /etc/resolv.conf may be a
+ * link into.  A rule holds for the file that was there at start: one that is
+ * replaced later cannot be read any more.
  */
-#define SANDBOX_RESOLVER_PATHS                                                               \
-	{"/etc/hosts", false}, {"/etc/resolv.conf", false}, {"/etc/host.conf", false},       \
-		{"/etc/nsswitch.conf", false}, {"/etc/gai.conf", false},                     \
-		{"/run/systemd/resolve", false}, {"/run/resolvconf", false}, {"/run/NetworkManager", false}
-#define SANDBOX_CA_PATHS                                                                     \
-	{"/etc/ssl", false}, {"/usr/lib/ssl", false}, {"/usr/share/ca-certificates", false}, \
+#define SANDBOX_RESOLVER_PATHS                                                                     \
+	{"/etc/hosts", false}, {"/etc/resolv.conf", false}, {"/etc/host.conf", false},             \
+		{"/etc/nsswitch.conf", false}, {"/etc/gai.conf", false},                           \
+		{"/run/systemd/resolve", false}, {"/run/resolvconf", false},                       \
+		{"/run/NetworkManager", false}
+#define SANDBOX_CA_PATHS                                                                           \
+	{"/etc/ssl", false}, {"/usr/lib/ssl", false}, {"/usr/share/ca-certificates", false},       \
 		{"/usr/local/share/ca-certificates", false}
-
-#define SANDBOX_KEEP_MAX 16
 
 struct sandbox_drop {
 	uid_t uid;
@@ -81,11 +82,11 @@ struct sandbox_drop {
 	const int *keep;       /* descriptors beyond 0..2 that stay open, sorted */
 	size_t keep_count;
 	bool private_network; /* unshare the network namespace */
-	/* If not NULL: new mount namespace whose root is an empty read-only tmpfs, with this one folder of
-	 * the host bound (read-only, nosuid, nodev, noexec) at engine_mount. */
+	/* If not NULL: new mount namespace whose root is an empty read-only tmpfs, with this one
+	 * folder of the host bound (read-only, nosuid, nodev, noexec) at engine_mount. */
 	const char *only_directory;
 	const char *engine_mount; /* "/engine" */
-	/* Else, if set: new mount namespace, private propagation, everything read-only but these. */
+	/* Else, if set: new mount namespace, private propagation, read-only but for these. */
 	bool read_only_view;
 	const char *const *writable; /* folders, NULL-terminated; or NULL */
 };
@@ -94,16 +95,18 @@ struct sandbox_drop {
 int sandbox_drop(const struct sandbox_drop *drop, struct zerr *err);
 
 struct sandbox_confine {
-	const struct sandbox_path *paths; /* what Landlock lets through, ended by path == NULL; NULL = nothing.
-					   * Paths that do not exist are passed over. */
-	const uint16_t *connect_ports; /* TCP ports (ABI >= 4), 0-terminated; NULL = none may be connected */
+	/* What Landlock lets through, ended by path == NULL; NULL = nothing.  Paths that are not
+	 * there are passed over. */
+	const struct sandbox_path *paths;
+	const uint16_t *connect_ports; /* TCP (ABI >= 4), 0-terminated; NULL = none */
 	unsigned landlock_min_abi;     /* 0 = best effort */
 	uint64_t file_size_max;        /* RLIMIT_FSIZE; 0 = the profile's */
 	struct sandbox_board *board;   /* where to report, or NULL */
 };
 
 /* 0 or a negative errno with *err naming the step: then the process must end. */
-int sandbox_confine(enum sandbox_role role, const struct sandbox_confine *confine, struct zerr *err);
+int sandbox_confine(enum sandbox_role role, const struct sandbox_confine *confine,
+		    struct zerr *err);
 
 /*
  * The board: a mapped file in the run folder in which each process states what
@@ -121,7 +124,7 @@ struct sandbox_slot {
 struct sandbox_board {
 	struct sandbox_slot slots[SANDBOX_BOARD_SLOTS];
 };
-/* Maps the board in fd (made by the launcher, of at least the board's size), or a negative errno. */
+/* Maps the board in fd (made by the launcher, of at least its size), or a negative errno. */
 int sandbox_board_map(int fd, struct sandbox_board **board);
 /* Frees the slot of a process that has ended. */
 void sandbox_board_leave(struct sandbox_board *board, pid_t pid);

@@ -7,94 +7,103 @@
 #include "common/zfd.h"
 #include <stddef.h>
 
-#define LINE_MAX_BYTES  1200
+#define LINE_MAX_BYTES	1200
 #define SHARES_OF_A_CPU 1024U
-#define SHARES_MAX      (256 * SHARES_OF_A_CPU)
-#define SHARES_MIN      2U /* the kernel's */
+#define SHARES_MAX	(256 * SHARES_OF_A_CPU)
+#define SHARES_MIN	2U /* the kernel's */
+#define NAME_BYTES	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-enum kind { BYTES, CPUS, COUNT, FLAG, PATH, LIST, SYNC, BROKER, DOCKER, GROUP, ABI };
+enum kind { BYTES, CPUS, COUNT, FLAG, PATH, LIST, SYNC, ACCOUNT, ABI };
 
-#define FIELD(member) offsetof(struct site_policy, member), sizeof(((struct site_policy *)0)->member)
-#define A_COUNT       "a number, 0 for no ceiling"
-#define A_FLAG        "yes or no"
-#define A_LIST        "names separated by commas, or *"
-#define A_PATH        "an absolute path without \"..\", \"//\" and \"/\" at its end"
-#define A_USER        "a user's name or number, not root"
+#define AT(member)    offsetof(struct site_policy, member)
+#define SIZED(member) AT(member), sizeof(((struct site_policy *)0)->member)
+#define A_COUNT	      "a number, 0 for no ceiling"
+#define A_FLAG	      "yes or no"
+#define A_LIST	      "names separated by commas, or *"
+#define A_PATH	      "an absolute path without \"..\", \"//\" and \"/\" at its end"
+#define AN_ACCOUNT    "a name or a number"
 
 static const struct key {
 	const char *name;
 	enum kind kind;
-	size_t offset, size; /* the field of struct site_policy */
+	size_t offset; /* of the field */
+	size_t more;   /* PATH: its size; ACCOUNT: offset of the number */
 	const char *expected;
 } keys[] = {
-	{"docker_socket", PATH, FIELD(docker_socket), A_PATH},
-	{"memory_max", BYTES, FIELD(memory_max_bytes), "bytes, with K, M or G; 0 for no ceiling"},
-	{"cpu_max", CPUS, FIELD(cpu_shares_max), "cpus, 0.002 to 256; 0 for no ceiling"},
-	{"pids_max", COUNT, FIELD(pids_max), A_COUNT},
-	{"disk_max", COUNT, FIELD(disk_max_gib), A_COUNT},
-	{"runtimes", LIST, FIELD(runtimes), A_LIST},
-	{"registries", LIST, FIELD(registries), A_LIST},
-	{"privileged", FLAG, FIELD(privileged), A_FLAG},
-	{"no_new_privileges", FLAG, FIELD(no_new_privileges), A_FLAG},
-	{"adopt_unlabelled", FLAG, FIELD(adopt_unlabelled), A_FLAG},
-	{"audit_directory", PATH, FIELD(audit_directory), A_PATH},
-	{"audit_sync", SYNC, FIELD(audit_sync_always), "always or second"},
-	{"broker_user", BROKER, FIELD(broker_user), A_USER},
-	{"docker_user", DOCKER, FIELD(docker_user), A_USER},
-	{"docker_group", GROUP, FIELD(docker_group), "a group's name or number"},
-	{"state_directory", PATH, FIELD(state_directory), A_PATH},
-	{"run_directory", PATH, FIELD(run_directory), A_PATH},
-	{"landlock_min_abi", ABI, FIELD(landlock_min_abi), "0 to 99"},
+	{"docker_socket", PATH, SIZED(docker_socket), A_PATH},
+	{"memory_max", BYTES, AT(memory_max_bytes), 0, "bytes, with K, M or G; 0 for no ceiling"},
+	{"cpu_max", CPUS, AT(cpu_shares_max), 0, "cpus, 0.002 to 256; 0 for no ceiling"},
+	{"pids_max", COUNT, AT(pids_max), 0, A_COUNT},
+	{"disk_max", COUNT, AT(disk_max_gib), 0, A_COUNT},
+	{"runtimes", LIST, AT(runtimes), 0, A_LIST},
+	{"registries", LIST, AT(registries), 0, A_LIST},
+	{"privileged", FLAG, AT(privileged), 0, A_FLAG},
+	{"no_new_privileges", FLAG, AT(no_new_privileges), 0, A_FLAG},
+	{"adopt_unlabelled", FLAG, AT(adopt_unlabelled), 0, A_FLAG},
+	{"audit_directory", PATH, SIZED(audit_directory), A_PATH},
+	{"audit_sync", SYNC, AT(audit_sync_always), 0, "always or second"},
+	{"broker_user", ACCOUNT, AT(broker_user), AT(broker_uid), AN_ACCOUNT},
+	{"docker_user", ACCOUNT, AT(docker_user), AT(docker_uid), AN_ACCOUNT},
+	{"docker_group", ACCOUNT, AT(docker_group), AT(docker_socket_gid), AN_ACCOUNT},
+	{"state_directory", PATH, SIZED(state_directory), A_PATH},
+	{"run_directory", PATH, SIZED(run_directory), A_PATH},
+	{"landlock_min_abi", ABI, AT(landlock_min_abi), 0, "0 to 99"},
 };
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 _Static_assert(KEYS <= 32, "parse_line has one bit a key");
 
-static int read_digits(const char *text, size_t length, uint64_t max, uint64_t *value)
+static int read_digits(struct zstr text, uint64_t max, uint64_t *value)
 {
 	char digits[21];
 
-	return zstr_copy((struct zstr){text, length}, digits, sizeof(digits)) < 0
-		       ? -EINVAL
-		       : zfd_parse_u64(digits, max, value);
+	return zstr_copy(text, digits, sizeof(digits)) < 0 ? -EINVAL
+							   : zfd_parse_u64(digits, max, value);
 }
 
-static int read_u32(const char *text, uint64_t max, void *field)
+static int read_u32(const char *text, uint32_t max, uint32_t *value)
 {
-	uint64_t value;
-	int result = read_digits(text, strlen(text), max, &value);
+	uint64_t wide = 0;
+	int result = read_digits(zstr_from(text), max, &wide);
 
 	if (result == 0)
-		memcpy(field, &(uint32_t){(uint32_t)value}, sizeof(uint32_t));
+		*value = (uint32_t)wide;
 	return result;
 }
 
 static int read_bytes(const char *text, uint64_t *bytes)
 {
-	size_t length = strcspn(text, "KMG");
-	unsigned shift = !text[length] ? 0 : text[length] == 'K' ? 10 : text[length] == 'M' ? 20 : 30;
+	static const char units[] = "KMG";
+	size_t length = strcspn(text, units);
+	unsigned shift = 0;
 
-	if ((shift && text[length + 1]) ||
-	    read_digits(text, length, INT64_MAX >> shift, bytes) < 0)
+	if (text[length] != '\0') {
+		shift = 10 * (unsigned)(strchr(units, text[length]) - units + 1);
+		if (text[length + 1] != '\0')
+			return -EINVAL;
+	}
+	if (read_digits((struct zstr){text, length}, INT64_MAX >> shift, bytes) < 0)
 		return -EINVAL;
 	*bytes <<= shift;
 	return 0;
 }
 
+/* Up to three decimals: thousandths of a cpu. */
 static int read_cpus(const char *text, uint32_t *shares)
 {
-	size_t length = strcspn(text, ".");
-	size_t places = text[length] ? strlen(text + length + 1) : 3;
-	uint64_t cpus, thousandths = 0;
+	struct zstr whole = {text, strcspn(text, ".")};
+	const char *decimals = text[whole.length] ? text + whole.length + 1 : "0";
+	size_t places = strlen(decimals);
+	uint64_t cpus = 0, thousandths = 0, sum;
 
-	if (places == 0 || places > 3 || read_digits(text, length, SHARES_MAX, &cpus) < 0 ||
-	    (text[length] && read_digits(text + length + 1, places, 999, &thousandths) < 0))
+	if (places > 3 || read_digits(whole, SHARES_MAX, &cpus) < 0 ||
+	    read_digits(zstr_from(decimals), 999, &thousandths) < 0)
 		return -EINVAL;
 	for (; places < 3; places++)
 		thousandths *= 10;
-	cpus = (cpus * 1000 + thousandths) * SHARES_OF_A_CPU / 1000;
-	if (cpus > SHARES_MAX || (cpus < SHARES_MIN && strspn(text, "0.") != strlen(text)))
+	sum = (cpus * 1000 + thousandths) * SHARES_OF_A_CPU / 1000;
+	if (sum > SHARES_MAX || (sum < SHARES_MIN && cpus + thousandths > 0))
 		return -EINVAL;
-	*shares = (uint32_t)cpus;
+	*shares = (uint32_t)sum;
 	return 0;
 }
 
@@ -112,7 +121,8 @@ bool site_path_valid(const char *path)
 		if (*path != '/')
 			return false;
 		length = strcspn(++path, "/");
-		if (length == 0 || (path[0] == '.' && (length == 1 || (length == 2 && path[1] == '.'))))
+		if (length == 0 ||
+		    (path[0] == '.' && (length == 1 || (length == 2 && path[1] == '.'))))
 			return false;
 		path += length;
 	} while (*path);
@@ -125,8 +135,7 @@ static int read_list(const char *text, struct site_list *list)
 
 	*list = (struct site_list){.any = strcmp(text, "*") == 0};
 	while (!list->any) {
-		size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					     "0123456789._-:/");
+		size_t length = strspn(text, NAME_BYTES ":/");
 
 		if (length == 0 || list->count == SITE_LIST_MAX ||
 		    length >= sizeof(list->text) - used)
@@ -154,32 +163,23 @@ bool site_list_has(const struct site_list *list, struct zstr item)
 	return list->any;
 }
 
-/* A name, whose number is not known here, or a number. */
-static int read_account(const char *text, char *name, size_t size, uint32_t *id)
+/* A name, whose number is not known here, or a number: but the two greatest mean "none". */
+static int read_account(const char *text, char name[SITE_NAME_SIZE], uint32_t *id)
 {
-	bool number = strspn(text, "0123456789") == strlen(text);
-	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-
-	if (text[length] || text[0] == '-')
-		return -EINVAL;
 	*id = SITE_NOBODY;
-	/* The two greatest numbers mean "none". */
-	return number && read_u32(text, UINT32_MAX - 2, id) < 0
-		       ? -EINVAL
-		       : zstr_copy(zstr_from(text), name, size);
-}
-
-static int read_user(const char *text, char *name, uid_t *uid, gid_t *gid)
-{
-	int result = read_account(text, name, sizeof(((struct site_policy *)0)->broker_user), uid);
-
-	*gid = *uid;
-	return result < 0 || *uid == 0 ? -EINVAL : 0;
+	if (strspn(text, "0123456789") == strlen(text)) {
+		if (read_u32(text, UINT32_MAX - 2, id) < 0)
+			return -EINVAL;
+	} else if (text[0] == '-' || text[strspn(text, NAME_BYTES)] != '\0') {
+		return -EINVAL;
+	}
+	return zstr_copy(zstr_from(text), name, SITE_NAME_SIZE);
 }
 
 static int read_value(const char *text, const struct key *key, struct site_policy *policy)
 {
 	void *field = (char *)policy + key->offset;
+	void *number = (char *)policy + key->more;
 
 	switch (key->kind) {
 	case BYTES:
@@ -195,16 +195,12 @@ static int read_value(const char *text, const struct key *key, struct site_polic
 	case SYNC:
 		return read_choice(text, "always", "second", field);
 	case PATH:
-		return site_path_valid(text) ? zstr_copy(zstr_from(text), field, key->size) : -EINVAL;
+		return site_path_valid(text) ? zstr_copy(zstr_from(text), field, key->more)
+					     : -EINVAL;
 	case LIST:
 		return read_list(text, field);
-	case BROKER:
-		return read_user(text, field, &policy->broker_uid, &policy->broker_gid);
-	case DOCKER:
-		return read_user(text, field, &policy->docker_uid, &policy->docker_gid);
-	case GROUP:
-		policy->docker_group_set = true;
-		return read_account(text, field, key->size, &policy->docker_socket_gid);
+	case ACCOUNT:
+		return read_account(text, field, number);
 	}
 	return -EINVAL;
 }
@@ -231,13 +227,14 @@ static size_t find_key(const char *name, uint32_t *seen, struct zerr *err)
 		*seen |= 1U << at;
 		return at;
 	}
-	zerr_set(err, -EINVAL, at < KEYS ? "%.40s: stands here for the second time" : "unknown key %.40s",
-		 name);
+	zerr_set(err, -EINVAL,
+		 at < KEYS ? "%.40s: stands here for the second time" : "unknown key %.40s", name);
 	return KEYS;
 }
 
 /* What is wrong goes to *err, without its place. */
-static int parse_line(struct zstr line, struct site_policy *policy, uint32_t *seen, struct zerr *err)
+static int parse_line(struct zstr line, struct site_policy *policy, uint32_t *seen,
+		      struct zerr *err)
 {
 	char text[LINE_MAX_BYTES];
 	char *value;
@@ -260,7 +257,8 @@ static int parse_line(struct zstr line, struct site_policy *policy, uint32_t *se
 		return -EINVAL;
 	return read_value(trim(value), &keys[at], policy) == 0
 		       ? 0
-		       : zerr_set(err, -EINVAL, "%s: expected %s", keys[at].name, keys[at].expected);
+		       : zerr_set(err, -EINVAL, "%s: expected %s", keys[at].name,
+				  keys[at].expected);
 }
 
 int site_policy_parse(const char *name, const char *text, size_t length, struct site_policy *policy,

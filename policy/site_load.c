@@ -25,8 +25,8 @@ static int check_owner(int fd, bool folder, const char *path, struct zerr *err)
 	if (!folder && !S_ISREG(status.st_mode))
 		return zerr_set(err, -EINVAL, "%s: not a regular file", path);
 	/* In a sticky folder others cannot touch an entry that is root's, and the next one is. */
-	if (status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH) &&
-				   !(folder && status.st_mode & S_ISVTX)))
+	if (status.st_uid != 0 ||
+	    (status.st_mode & (S_IWGRP | S_IWOTH) && !(folder && status.st_mode & S_ISVTX)))
 		return zerr_set(err, -EPERM, "%s: %s must be root's and writable by nobody else",
 				path, folder ? "every folder above it" : "it");
 	return 0;
@@ -62,12 +62,16 @@ static int open_checked(const char *path, struct zerr *err)
 	return result < 0 ? result : TAKE_FD(fd);
 }
 
+/* The group of a user that is given by its number has the same number. */
 static bool find_user(const char *name, uid_t *uid, gid_t *gid)
 {
-	_cleanup_file_ FILE *file = fopen("/etc/passwd", "re");
+	_cleanup_file_ FILE *file = NULL;
 	const struct passwd *entry;
 
-	while (*uid == SITE_NOBODY && file && (entry = fgetpwent(file)))
+	*gid = *uid;
+	if (*uid == SITE_NOBODY)
+		file = fopen("/etc/passwd", "re");
+	while (file && (entry = fgetpwent(file)))
 		if (strcmp(entry->pw_name, name) == 0) {
 			*uid = entry->pw_uid;
 			*gid = entry->pw_gid;
@@ -75,12 +79,18 @@ static bool find_user(const char *name, uid_t *uid, gid_t *gid)
 	return *uid != SITE_NOBODY;
 }
 
-static bool find_group(const char *name, gid_t *gid)
+/* "" is the group of the engine's socket, if that is there already. */
+static bool find_group(const char *name, const char *socket, gid_t *gid)
 {
-	_cleanup_file_ FILE *file = fopen("/etc/group", "re");
+	_cleanup_file_ FILE *file = NULL;
 	const struct group *entry;
+	struct stat status;
 
-	while (*gid == SITE_NOBODY && file && (entry = fgetgrent(file)))
+	if (name[0] == '\0' && stat(socket, &status) == 0)
+		*gid = status.st_gid;
+	if (name[0] != '\0' && *gid == SITE_NOBODY)
+		file = fopen("/etc/group", "re");
+	while (file && (entry = fgetgrent(file)))
 		if (strcmp(entry->gr_name, name) == 0)
 			*gid = entry->gr_gid;
 	return *gid != SITE_NOBODY;
@@ -88,21 +98,19 @@ static bool find_group(const char *name, gid_t *gid)
 
 static int find_accounts(const char *path, struct site_policy *policy, struct zerr *err)
 {
-	struct stat status;
-
 	if (!find_user(policy->broker_user, &policy->broker_uid, &policy->broker_gid) ||
 	    !find_user(policy->docker_user, &policy->docker_uid, &policy->docker_gid))
 		return zerr_set(err, -ENOENT, "%s: user %s or %s is not in /etc/passwd", path,
 				policy->broker_user, policy->docker_user);
+	if (!find_group(policy->docker_group, policy->docker_socket, &policy->docker_socket_gid))
+		return zerr_set(err, -ENOENT, "%s: docker_group: %s", path,
+				policy->docker_group[0] ? "not in /etc/group"
+							: "not given, and there is no socket");
 	if (policy->broker_uid == 0 || policy->broker_gid == 0 || policy->docker_uid == 0 ||
 	    policy->broker_uid == policy->docker_uid)
-		return zerr_set(err, -EINVAL, "%s: broker_user and docker_user must be two, not root",
+		return zerr_set(err, -EINVAL,
+				"%s: broker_user and docker_user must be two, and neither root",
 				path);
-	if (policy->docker_group_set && !find_group(policy->docker_group, &policy->docker_socket_gid))
-		return zerr_set(err, -ENOENT, "%s: group %s is not in /etc/group", path,
-				policy->docker_group);
-	if (!policy->docker_group_set && stat(policy->docker_socket, &status) == 0)
-		policy->docker_socket_gid = status.st_gid;
 	return 0;
 }
 

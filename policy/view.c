@@ -64,7 +64,8 @@ static int only_folder(const char *path, const char *point)
 	result = change(tree, "", AT_EMPTY_PATH, (struct mount_attr){.attr_set = LOCKED_DOWN});
 	if (result == 0)
 		result = attach(folder, tree, point + 1);
-	/* The new root goes over the old one and takes its place; the old one is let go, with all below. */
+	/* The new root goes over the old one and takes its place; the old one is let go, with all
+	 * that is below. */
 	if (result == 0)
 		result = attach(tree, AT_FDCWD, "/");
 	if (result == 0 && (fchdir(tree) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
@@ -75,18 +76,19 @@ static int only_folder(const char *path, const char *point)
 
 static int read_only(const char *const *writable)
 {
+	const struct mount_attr closed = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};
 	int folders[WRITABLE_MAX]; /* on an error the process ends, and the kernel tidies up */
 	size_t count = 0;
 	int result = 0;
 
 	/* Copied while they can be written. */
-	for (; writable && writable[count] && result >= 0; count++)
-		result = folders[count] =
-			count < WRITABLE_MAX ? copy_folder(writable[count], NO_TRICKS) : -E2BIG;
+	for (; writable && writable[count] && result >= 0; count++) {
+		if (count == WRITABLE_MAX)
+			return -E2BIG;
+		folders[count] = result = copy_folder(writable[count], NO_TRICKS);
+	}
 	if (result >= 0)
-		result = change(AT_FDCWD, "/", AT_RECURSIVE,
-				(struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY |
-								MOUNT_ATTR_NOSUID});
+		result = change(AT_FDCWD, "/", AT_RECURSIVE, closed);
 	for (size_t i = 0; i < count && result >= 0; i++) {
 		result = attach(folders[i], AT_FDCWD, writable[i]);
 		zfd_closep(&folders[i]);
@@ -96,20 +98,19 @@ static int read_only(const char *const *writable)
 
 int view_enter(const struct sandbox_drop *drop, struct zerr *err)
 {
+	const struct mount_attr private = {.propagation = MS_PRIVATE};
 	bool mounts = drop->only_directory || drop->read_only_view;
-	int flags = (mounts ? CLONE_NEWNS : 0) | (drop->private_network ? CLONE_NEWNET : 0);
 	int result = 0;
 
-	if (flags && unshare(flags) < 0)
+	if (unshare((mounts ? CLONE_NEWNS : 0) | (drop->private_network ? CLONE_NEWNET : 0)) < 0)
 		return zerr_errno(err, -errno, "sandbox: new namespaces");
 	if (mounts)
-		result = change(AT_FDCWD, "/", AT_RECURSIVE,
-				(struct mount_attr){.propagation = MS_PRIVATE});
-	if (result == 0 && drop->only_directory)
-		result = only_folder(drop->only_directory, drop->engine_mount);
-	else if (result == 0 && drop->read_only_view)
-		result = read_only(drop->writable);
-	if (result >= 0 && chdir("/") < 0)
+		result = change(AT_FDCWD, "/", AT_RECURSIVE, private);
+	if (mounts && result == 0)
+		result = drop->only_directory
+				 ? only_folder(drop->only_directory, drop->engine_mount)
+				 : read_only(drop->writable);
+	if (result == 0 && chdir("/") < 0)
 		result = -errno;
 	return result < 0 ? zerr_errno(err, result, "sandbox: view of the file system") : 0;
 }

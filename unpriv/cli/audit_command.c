@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <limits.h>
 
-/* The state file of a log: docker.log has docker.state beside it.  An owned descriptor, or -1 with errno. */
+/* The state file of a log: docker.log has docker.state beside it.  An owned descriptor, or -1 with
+ * errno. */
 static int open_state(const char *log)
 {
 	char path[PATH_MAX];
@@ -30,16 +31,16 @@ static int verify(const char *path)
 	struct zerr err = {0};
 
 	if (log < 0 || !complete) {
-		(void)printf("%s: %s: %s\n", path, log < 0 ? "not read" : "its state file is not read",
-			     strerror(errno));
+		(void)printf("%s: %s: %s\n", path,
+			     log < 0 ? "not read" : "its state file is not read", strerror(errno));
 		return EXIT_FAULT;
 	}
 	if (audit_verify(log, state, &report, &err) < 0) {
 		(void)printf("%s: BROKEN: %s\n", path, err.msg);
 		return EXIT_FAULT;
 	}
-	(void)printf("%s: intact: %" PRIu64 " records, last sequence %" PRIu64 ", last hash %s%s\n", path,
-		     report.records, report.last_sequence, report.last_hash,
+	(void)printf("%s: intact: %" PRIu64 " records, last sequence %" PRIu64 ", last hash %s%s\n",
+		     path, report.records, report.last_sequence, report.last_hash,
 		     state >= 0 ? "" : "; no state file beside it: a cut end would not be seen");
 	return EXIT_SUCCESS;
 }

@@ -56,9 +56,9 @@ struct table {
 };
 
 static const struct table tables[] = {
-	{"unix", "unix", 6, 0, 0, 7, 4},	{"tcp", "tcp", 9, 1, 2, 0, 0},
-	{"tcp6", "tcp", 9, 1, 2, 0, 0},		{"udp", "udp", 9, 1, 2, 0, 0},
-	{"udp6", "udp", 9, 1, 2, 0, 0},		{"raw", "raw", 9, 1, 2, 0, 0},
+	{"unix", "unix", 6, 0, 0, 7, 4},       {"tcp", "tcp", 9, 1, 2, 0, 0},
+	{"tcp6", "tcp", 9, 1, 2, 0, 0},	       {"udp", "udp", 9, 1, 2, 0, 0},
+	{"udp6", "udp", 9, 1, 2, 0, 0},	       {"raw", "raw", 9, 1, 2, 0, 0},
 	{"netlink", "netlink", 9, 0, 0, 0, 0}, {"packet", "packet", 8, 0, 0, 0, 0},
 };
 
@@ -143,7 +143,8 @@ static void describe(const pid_t namespaces[3], const char *target, struct descr
 }
 
 int process_descriptors(pid_t pid, pid_t maker,
-			void (*each)(void *context, const struct descriptor *descriptor), void *context)
+			void (*each)(void *context, const struct descriptor *descriptor),
+			void *context)
 {
 	const pid_t namespaces[3] = {pid, getpid(), maker};
 	char path[64], target[4096];

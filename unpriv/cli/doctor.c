@@ -52,7 +52,8 @@ static int by_role(const void *a, const void *b)
 	return order != 0 ? order : (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-static bool read_board(struct doctor *doctor, int folder, const char *name, struct sandbox_board *board)
+static bool read_board(struct doctor *doctor, int folder, const char *name,
+		       struct sandbox_board *board)
 {
 	_cleanup_fd_ int fd = zfd_open_beneath(folder, name, O_RDONLY | O_NONBLOCK, 0);
 
@@ -120,10 +121,13 @@ static void compare_tree(struct doctor *doctor, const struct seen *seen)
 		bool below = is_below(seen, all, count, all[i].pid);
 
 		if (below && !has_pid(seen, all[i].pid))
-			doctor_fault(doctor, "process %d (%s) belongs to a service, but has not said that it is confined",
+			doctor_fault(doctor,
+				     "process %d (%s) belongs to a service, but has not said that "
+				     "it is confined",
 				     (int)all[i].pid, all[i].name);
 		if (!below && has_pid(seen, all[i].pid))
-			doctor_fault(doctor, "process %d (%s) stands on a board, but is not a service's",
+			doctor_fault(doctor,
+				     "process %d (%s) stands on a board, but is not a service's",
 				     (int)all[i].pid, all[i].name);
 	}
 }
@@ -146,7 +150,8 @@ static int by_trust(const struct dirent **a, const struct dirent **b)
 		for (size_t j = 0; j < 3; j += 2)
 			if (strncmp(names[i] + service[i], order[j], strlen(order[j])) == 0)
 				rank[i] = j;
-	if (service[0] == service[1] && strncmp(names[0], names[1], service[0]) == 0 && rank[0] != rank[1])
+	if (service[0] == service[1] && strncmp(names[0], names[1], service[0]) == 0 &&
+	    rank[0] != rank[1])
 		return rank[0] < rank[1] ? -1 : 1;
 	return strcmp(names[0], names[1]);
 }
@@ -165,8 +170,8 @@ void doctor_processes(struct doctor *doctor)
 	if (count <= 0)
 		(void)printf("No service runs: there is no board in %s\n", doctor->run_directory);
 	else
-		(void)printf("%-14s %7s %7s  %-13s %5s %6s  %s\n", "process", "pid", "uid", "capabilities",
-			     "calls", "filter", "landlock");
+		(void)printf("%-14s %7s %7s  %-13s %5s %6s  %s\n", "process", "pid", "uid",
+			     "capabilities", "calls", "filter", "landlock");
 	for (int i = 0; i < count; i++) {
 		if (i < BOARDS_MAX)
 			show_board(doctor, folder, names[i]->d_name, &seen);
@@ -203,7 +208,8 @@ int command_doctor(int count, char **words)
 	doctor.policy_known = site_policy_load(doctor.policy_path, &doctor.policy, &err) == 0;
 	(void)snprintf(doctor.policy_error, sizeof(doctor.policy_error), "%s", err.msg);
 	if (!doctor.run_directory)
-		doctor.run_directory = doctor.policy_known ? doctor.policy.run_directory : DEFAULT_RUN;
+		doctor.run_directory =
+			doctor.policy_known ? doctor.policy.run_directory : DEFAULT_RUN;
 	doctor_processes(&doctor);
 	(void)putchar('\n');
 	doctor_host(&doctor);

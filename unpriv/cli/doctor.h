@@ -11,11 +11,12 @@ struct doctor {
 	struct site_policy policy;
 	bool policy_known;
 	char policy_error[256];
-	pid_t domain;    /* first process of a helper, in whose network namespace channels are made */
+	pid_t domain; /* first process of a helper, in whose network namespace channels are made */
 	unsigned faults; /* each was printed in a line that begins with "  ! " */
 };
 
-__attribute__((format(printf, 2, 3))) void doctor_fault(struct doctor *doctor, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void doctor_fault(struct doctor *doctor, const char *format,
+							...);
 
 /* The running processes: boards against /proc. */
 void doctor_processes(struct doctor *doctor);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keelson doctor, the host: what the kernel offers, and whether policy, audit folder and engine are there. */
+/* keelson doctor, the host: what the kernel offers, and whether policy, audit folder and engine are
+ * there. */
 #include "common/zbuf.h"
 #include "common/zfd.h"
 #include "unpriv/cli/doctor.h"
@@ -55,17 +56,19 @@ static void check_kernel(struct doctor *doctor)
 		have("kernel", name.release);
 	check_calls(doctor);
 	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) < 0)
-		doctor_fault(doctor, "seccomp filters that end a process are missing: %s", strerror(errno));
+		doctor_fault(doctor, "seccomp filters that end a process are missing: %s",
+			     strerror(errno));
 	else
 		have("seccomp", "yes");
 	(void)snprintf(text, sizeof(text), "ABI %ld%s", abi < 0 ? 0 : abi,
-		       abi >= 6   ? ": files, ports, signals"
+		       abi >= 6	  ? ": files, ports, signals"
 		       : abi >= 4 ? ": files, ports"
 		       : abi >= 1 ? ": files"
 				  : "");
 	if (abi < (long)least)
-		doctor_fault(doctor, "Landlock %s, at least %u wanted (is it in the kernel's lsm= list?)", text,
-			     least);
+		doctor_fault(doctor,
+			     "Landlock %s, at least %u wanted (is it in the kernel's lsm= list?)",
+			     text, least);
 	else
 		have("Landlock", abi < 1 ? "none: best effort is allowed" : text);
 }
@@ -85,15 +88,17 @@ static void check_settings(void)
 	char text[32];
 
 	read_line("/proc/sys/user/max_user_namespaces", text, sizeof(text));
-	have("user namespaces", text[0] == '\0' || strcmp(text, "0") == 0 ? "off" : "on (not needed)");
+	have("user namespaces",
+	     text[0] == '\0' || strcmp(text, "0") == 0 ? "off" : "on (not needed)");
 	read_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text));
 	have("Yama ptrace_scope", text[0] ? text : "none (1 or more is better)");
 	(void)statfs("/sys/fs/cgroup", &cgroup); /* stays zero: no hierarchy */
 	(void)statfs("/sys/fs/cgroup/unified", &unified);
-	have("cgroups", cgroup.f_type == CGROUP2_SUPER_MAGIC	? "version 2"
-			: unified.f_type == CGROUP2_SUPER_MAGIC ? "version 1, with an empty version 2"
-			: cgroup.f_type == TMPFS_MAGIC		? "version 1"
-								: "none found");
+	have("cgroups", cgroup.f_type == CGROUP2_SUPER_MAGIC ? "version 2"
+			: unified.f_type == CGROUP2_SUPER_MAGIC
+				? "version 1, with an empty version 2"
+			: cgroup.f_type == TMPFS_MAGIC ? "version 1"
+						       : "none found");
 }
 
 static void check_audit(struct doctor *doctor)
@@ -143,9 +148,12 @@ static void check_engine(struct doctor *doctor)
 	else
 		have("engine's socket", path);
 	if (status.st_mode & S_IWOTH)
-		doctor_fault(doctor, "every user of this host may write to %s, which is as good as root", path);
+		doctor_fault(doctor,
+			     "every user of this host may write to %s, which is as good as root",
+			     path);
 	if (!(status.st_mode & S_IWGRP) || status.st_gid != group)
-		doctor_fault(doctor, "%s is not writable for group %u: the helper cannot reach it", path, group);
+		doctor_fault(doctor, "%s is not writable for group %u: the helper cannot reach it",
+			     path, group);
 }
 
 void doctor_host(struct doctor *doctor)

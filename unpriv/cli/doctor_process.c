@@ -41,11 +41,13 @@ static void name_capabilities(uint64_t set, char *out, size_t size)
 		(void)snprintf(out, size, "none");
 }
 
-static void print_row(const struct sandbox_slot *stated, const char *role, const struct process *real)
+static void print_row(const struct sandbox_slot *stated, const char *role,
+		      const struct process *real)
 {
 	char names[160], landlock[24];
 
-	name_capabilities(real->permitted | real->effective | real->inheritable, names, sizeof(names));
+	name_capabilities(real->permitted | real->effective | real->inheritable, names,
+			  sizeof(names));
 	if (stated->landlock_abi < 0)
 		(void)snprintf(landlock, sizeof(landlock), "its parent's");
 	else if (stated->landlock_abi == 0)
@@ -64,8 +66,9 @@ static void check_user(struct doctor *doctor, const struct sandbox_slot *stated,
 
 	for (size_t i = 0; i < 4; i++)
 		if (real->uid[i] != stated->uid) {
-			doctor_fault(doctor, "it states uid %u, and has uids %u %u %u %u", stated->uid,
-				     real->uid[0], real->uid[1], real->uid[2], real->uid[3]);
+			doctor_fault(doctor, "it states uid %u, and has uids %u %u %u %u",
+				     stated->uid, real->uid[0], real->uid[1], real->uid[2],
+				     real->uid[3]);
 			break;
 		}
 	if (profile->role == SANDBOX_LAUNCHER || !doctor->policy_known)
@@ -81,8 +84,10 @@ static void check_capabilities(struct doctor *doctor, const struct sandbox_slot 
 	const struct {
 		const char *name;
 		uint64_t set;
-	} sets[] = {{"inheritable", real->inheritable}, {"permitted", real->permitted},
-		    {"effective", real->effective},	{"bounding", real->bounding},
+	} sets[] = {{"inheritable", real->inheritable},
+		    {"permitted", real->permitted},
+		    {"effective", real->effective},
+		    {"bounding", real->bounding},
 		    {"ambient", real->ambient}};
 	char names[160];
 
@@ -114,7 +119,8 @@ static void check_sandbox(struct doctor *doctor, const struct sandbox_slot *stat
 	if (stated->instructions <= stated->syscalls)
 		doctor_fault(doctor, "it states a filter of %u instructions", stated->instructions);
 	if (stated->landlock_abi >= 0 && (unsigned)stated->landlock_abi < least)
-		doctor_fault(doctor, "Landlock ABI %d, the policy asks for %u", stated->landlock_abi, least);
+		doctor_fault(doctor, "Landlock ABI %d, the policy asks for %u",
+			     stated->landlock_abi, least);
 	if (real->dumpable)
 		doctor_fault(doctor, "it is dumpable: others of its user may read its memory");
 	if (real->threads != 1)
@@ -127,25 +133,28 @@ struct listing {
 	size_t column, count;
 };
 
-/* What none of our processes, or none of the broker's, may hold. */
+static bool is_kind(const struct descriptor *descriptor, const char *const *kinds)
+{
+	while (*kinds && strcmp(descriptor->kind, *kinds) != 0)
+		kinds++;
+	return *kinds != NULL;
+}
+
+/* What none of our processes, or none but the broker's, may hold; or NULL. */
 static const char *forbidden(const struct listing *listing, const struct descriptor *descriptor)
 {
-	const char *kind = descriptor->kind;
+	static const char *const never[] = {"netlink", "packet", "raw", NULL};
+	static const char *const internet[] = {"tcp", "udp", NULL};
 	const struct doctor *doctor = listing->doctor;
+	bool broker = is_broker(listing->profile);
 
-	if (strcmp(kind, "netlink") == 0 || strcmp(kind, "packet") == 0 || strcmp(kind, "raw") == 0)
+	if (is_kind(descriptor, never))
 		return "a socket of a family that no list has";
-	if (listing->profile->role != SANDBOX_DISPATCHER && listing->profile->role != SANDBOX_PUBLISHER &&
-	    listing->profile->role != SANDBOX_WORKER &&
-	    (strcmp(kind, "tcp") == 0 || strcmp(kind, "udp") == 0))
+	if (!broker && is_kind(descriptor, internet))
 		return "an internet socket outside of the broker";
-	if (is_broker(listing->profile) && strncmp(kind, "unix", 4) == 0 && doctor->policy_known &&
+	if (broker && doctor->policy_known &&
 	    strcmp(descriptor->text, doctor->policy.docker_socket) == 0)
 		return "the engine's socket";
-	if (strcmp(kind, "file") == 0 &&
-	    (strcmp(descriptor->text, "/dev/mem") == 0 || strcmp(descriptor->text, "/dev/kmsg") == 0 ||
-	     strncmp(descriptor->text, "/proc/kcore", 11) == 0))
-		return "the kernel's memory";
 	return NULL;
 }
 
@@ -184,8 +193,9 @@ void doctor_process(struct doctor *doctor, const struct sandbox_slot *stated, bo
 	role[used] = '\0';
 	if (result < 0) {
 		doctor_fault(doctor, "%s %u: %s", role, stated->pid,
-			     result == -ENOENT || result == -ESRCH ? "has ended and is still on its board"
-								   : strerror(-result));
+			     result == -ENOENT || result == -ESRCH
+				     ? "has ended and is still on its board"
+				     : strerror(-result));
 		return;
 	}
 	print_row(stated, role, &real);

@@ -38,10 +38,14 @@ static void take_line(const char *line, struct process *process)
 		uint64_t *wide;
 		unsigned *narrow;
 	} fields[] = {
-		{"CapInh:", &process->inheritable, NULL},  {"CapPrm:", &process->permitted, NULL},
-		{"CapEff:", &process->effective, NULL},	   {"CapBnd:", &process->bounding, NULL},
-		{"CapAmb:", &process->ambient, NULL},	   {"NoNewPrivs:", NULL, &process->no_new_privs},
-		{"Seccomp:", NULL, &process->seccomp},	   {"Seccomp_filters:", NULL, &process->filters},
+		{"CapInh:", &process->inheritable, NULL},
+		{"CapPrm:", &process->permitted, NULL},
+		{"CapEff:", &process->effective, NULL},
+		{"CapBnd:", &process->bounding, NULL},
+		{"CapAmb:", &process->ambient, NULL},
+		{"NoNewPrivs:", NULL, &process->no_new_privs},
+		{"Seccomp:", NULL, &process->seccomp},
+		{"Seccomp_filters:", NULL, &process->filters},
 		{"Threads:", NULL, &process->threads},
 	};
 	const char *value = strchr(line, ':');
@@ -103,7 +107,8 @@ struct process *process_list(size_t *count)
 		if (zfd_parse_u64(entry->d_name, INT32_MAX, &pid) < 0)
 			continue;
 		if (*count == room) {
-			struct process *larger = reallocarray(list, room ? 2 * room : 256, sizeof(*list));
+			struct process *larger =
+				reallocarray(list, room ? 2 * room : 256, sizeof(*list));
 
 			if (!larger)
 				break;

@@ -18,21 +18,21 @@
 #define SOME_GID 61811
 
 /* In the child: ends it, saying why, unless what should hold does. */
-#define MUST(condition)                                                                        \
-	do {                                                                                   \
-		if (!(condition)) {                                                            \
+#define MUST(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
 			(void)dprintf(2, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1);                                                              \
-		}                                                                              \
+			_exit(1);                                                                  \
+		}                                                                                  \
 	} while (0)
 
 /* The same for a call that fills an error. */
-#define MUST_DO(call, err)                                                                     \
-	do {                                                                                   \
-		if ((call) < 0) {                                                              \
-			(void)dprintf(2, "%s:%d: %s\n", __FILE__, __LINE__, (err)->msg);       \
-			_exit(1);                                                              \
-		}                                                                              \
+#define MUST_DO(call, err)                                                                         \
+	do {                                                                                       \
+		if ((call) < 0) {                                                                  \
+			(void)dprintf(2, "%s:%d: %s\n", __FILE__, __LINE__, (err)->msg);           \
+			_exit(1);                                                                  \
+		}                                                                                  \
 	} while (0)
 
 /* The wait status of a child that runs function. */

@@ -21,14 +21,19 @@
 static char folder[] = "/var/tmp/keelson-confine.XXXXXX";
 static struct sandbox_board *board; /* shared with every child */
 
-static const struct sandbox_path some_paths[] = {
-	{folder, true}, SANDBOX_RESOLVER_PATHS, SANDBOX_CA_PATHS, {"/there/is/none", false}, {NULL, false}};
+static const struct sandbox_path some_paths[] = {{folder, true},
+						 SANDBOX_RESOLVER_PATHS,
+						 SANDBOX_CA_PATHS,
+						 {"/there/is/none", false},
+						 {NULL, false}};
 static const uint16_t some_ports[] = {9, 0};
 
 static struct sandbox_confine everything(void)
 {
-	return (struct sandbox_confine){
-		.paths = some_paths, .connect_ports = some_ports, .landlock_min_abi = 1, .board = board};
+	return (struct sandbox_confine){.paths = some_paths,
+					.connect_ports = some_ports,
+					.landlock_min_abi = 1,
+					.board = board};
 }
 
 /* As the launcher does it before. */
@@ -330,12 +335,18 @@ static void test_what_is_not_on_the_list_ends_the_process(void **state)
 		const char *name;
 		void (*function)(void);
 	} cases[] = {
-		{"packet socket", packet_socket}, {"internet in docker", internet_in_docker},
-		{"namespace", new_namespace},	  {"thread", thread},
-		{"signal", wrong_signal},	  {"limits of another", others_limits},
-		{"keepcaps", keep_capabilities},  {"dumpable", dumpable_again},
-		{"F_SETOWN", owner},		  {"execve", executes},
-		{"x32", x32},			  {"int 0x80", by_int80},
+		{"packet socket", packet_socket},
+		{"internet in docker", internet_in_docker},
+		{"namespace", new_namespace},
+		{"thread", thread},
+		{"signal", wrong_signal},
+		{"limits of another", others_limits},
+		{"keepcaps", keep_capabilities},
+		{"dumpable", dumpable_again},
+		{"F_SETOWN", owner},
+		{"execve", executes},
+		{"x32", x32},
+		{"int 0x80", by_int80},
 	};
 
 	(void)state;
@@ -355,7 +366,8 @@ static void test_what_is_not_on_the_list_ends_the_process(void **state)
 static void maps_code(void)
 {
 	enter(SANDBOX_WORKER);
-	(void)mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	(void)mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		   0);
 }
 
 static void makes_code(void)
@@ -588,9 +600,11 @@ int main(void)
 		cmocka_unit_test(test_what_the_resolver_asks_for_is_answered_with_an_error),
 		cmocka_unit_test(test_what_is_not_on_the_list_ends_the_process),
 		cmocka_unit_test(test_no_memory_becomes_executable),
-		cmocka_unit_test(test_workers_and_publisher_confine_themselves_below_the_dispatcher),
+		cmocka_unit_test(
+			test_workers_and_publisher_confine_themselves_below_the_dispatcher),
 		cmocka_unit_test(test_a_worker_refuses_a_parent_that_is_not_confined),
-		cmocka_unit_test(test_servers_confine_themselves_below_the_docker_domains_first_process),
+		cmocka_unit_test(
+			test_servers_confine_themselves_below_the_docker_domains_first_process),
 		cmocka_unit_test(test_each_process_reports_on_the_board),
 		cmocka_unit_test(test_a_full_board_does_not_stop_a_process),
 		cmocka_unit_test(test_board_map_refuses_a_short_file),

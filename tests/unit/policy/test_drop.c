@@ -111,7 +111,8 @@ static void user(void)
 	how.groups = groups;
 	how.group_count = 2;
 	drop(&how);
-	MUST(getresuid(&uid[0], &uid[1], &uid[2]) == 0 && getresgid(&gid[0], &gid[1], &gid[2]) == 0);
+	MUST(getresuid(&uid[0], &uid[1], &uid[2]) == 0 &&
+	     getresgid(&gid[0], &gid[1], &gid[2]) == 0);
 	for (int i = 0; i < 3; i++)
 		MUST(uid[i] == SOME_UID && gid[i] == SOME_GID);
 	MUST(getgroups(8, now) == 2 && now[0] == 4711 && now[1] == 4712);
@@ -418,7 +419,8 @@ int main(void)
 		cmocka_unit_test(test_drop_holds_over_exec),
 		cmocka_unit_test(test_drop_makes_the_process_undumpable_after_the_change_of_user),
 		cmocka_unit_test(test_drop_into_a_private_network_reaches_not_even_the_loopback),
-		cmocka_unit_test(test_drop_into_an_empty_tree_sees_one_folder_and_reaches_its_socket),
+		cmocka_unit_test(
+			test_drop_into_an_empty_tree_sees_one_folder_and_reaches_its_socket),
 		cmocka_unit_test(test_drop_into_a_read_only_view_writes_only_where_it_may),
 		cmocka_unit_test(test_mounts_of_a_dropped_process_stay_its_own),
 		cmocka_unit_test(test_drop_fails_when_the_folder_is_missing),

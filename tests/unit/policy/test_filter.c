@@ -13,8 +13,8 @@ static const struct {
 	enum sandbox_role role, parent;
 	size_t most;
 } bounds[] = {
-	{SANDBOX_LAUNCHER, SANDBOX_LAUNCHER, 20},	{SANDBOX_DOCKER, SANDBOX_DOCKER, 28},
-	{SANDBOX_DOCKER_SERVER, SANDBOX_DOCKER, 28},	{SANDBOX_DISPATCHER, SANDBOX_DISPATCHER, 60},
+	{SANDBOX_LAUNCHER, SANDBOX_LAUNCHER, 20},    {SANDBOX_DOCKER, SANDBOX_DOCKER, 28},
+	{SANDBOX_DOCKER_SERVER, SANDBOX_DOCKER, 28}, {SANDBOX_DISPATCHER, SANDBOX_DISPATCHER, 60},
 	{SANDBOX_PUBLISHER, SANDBOX_DISPATCHER, 60}, {SANDBOX_WORKER, SANDBOX_DISPATCHER, 60},
 };
 #define BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
@@ -78,13 +78,48 @@ static void test_what_a_child_may_do_its_parent_may_do(void **state)
 static void test_nobody_may_what_no_list_may_hold(void **state)
 {
 	static const char *const never[] = {
-		"execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev", "bpf",
-		"perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "keyctl",
-		"add_key", "kexec_load", "init_module", "finit_module", "open_by_handle_at",
-		"pidfd_getfd", "personality", "unshare", "setns", "mount", "move_mount", "umount2",
-		"pivot_root", "chroot", "mprotect", "setuid", "setresuid", "setgroups", "capset",
-		"seccomp", "bind", "listen", "accept4", "chmod", "fchmodat", "fchownat", "mknodat",
-		"symlinkat", "linkat", "vfork", "rt_sigreturn",
+		"execve",
+		"execveat",
+		"ptrace",
+		"process_vm_readv",
+		"process_vm_writev",
+		"bpf",
+		"perf_event_open",
+		"userfaultfd",
+		"io_uring_setup",
+		"io_uring_enter",
+		"keyctl",
+		"add_key",
+		"kexec_load",
+		"init_module",
+		"finit_module",
+		"open_by_handle_at",
+		"pidfd_getfd",
+		"personality",
+		"unshare",
+		"setns",
+		"mount",
+		"move_mount",
+		"umount2",
+		"pivot_root",
+		"chroot",
+		"mprotect",
+		"setuid",
+		"setresuid",
+		"setgroups",
+		"capset",
+		"seccomp",
+		"bind",
+		"listen",
+		"accept4",
+		"chmod",
+		"fchmodat",
+		"fchownat",
+		"mknodat",
+		"symlinkat",
+		"linkat",
+		"vfork",
+		"rt_sigreturn",
 	};
 
 	(void)state;
@@ -94,7 +129,8 @@ static void test_nobody_may_what_no_list_may_hold(void **state)
 	/* Only these start a process, and none of them maps code. */
 	for (size_t i = 0; i < BOUNDS; i++)
 		assert_int_equal(allowed(bounds[i].role, "clone"),
-				 bounds[i].role == SANDBOX_DOCKER || bounds[i].role == SANDBOX_DISPATCHER);
+				 bounds[i].role == SANDBOX_DOCKER ||
+					 bounds[i].role == SANDBOX_DISPATCHER);
 }
 
 static char *export(enum sandbox_role role)

@@ -35,7 +35,8 @@ static void test_an_empty_file_gives_the_documented_defaults(void **state)
 	assert_false(policy.audit_sync_always);
 	assert_string_equal(policy.broker_user, "keelson");
 	assert_string_equal(policy.docker_user, "keelson-docker");
-	assert_false(policy.docker_group_set);
+	assert_string_equal(policy.docker_group, "");
+	assert_true(policy.docker_uid == SITE_NOBODY && policy.docker_socket_gid == SITE_NOBODY);
 	assert_string_equal(policy.state_directory, "/var/lib/keelson");
 	assert_string_equal(policy.run_directory, "/run/keelson");
 	assert_int_equal(policy.landlock_min_abi, 1);
@@ -43,27 +44,26 @@ static void test_an_empty_file_gives_the_documented_defaults(void **state)
 
 static void test_every_key_is_read(void **state)
 {
-	static const char text[] =
-		"# comment\n"
-		"\n"
-		"  docker_socket = /srv/docker.sock  \n"
-		"memory_max=64G\n"
-		"cpu_max = 16.5\n"
-		"pids_max = 100\n"
-		"disk_max = 20\n"
-		"runtimes = runc, kata-runtime runsc\n"
-		"registries = docker.io,registry.local:5000/team\n"
-		"privileged = yes # for now\n"
-		"no_new_privileges = yes\n"
-		"adopt_unlabelled = yes\n"
-		"audit_directory = /srv/audit\n"
-		"audit_sync = always\n"
-		"broker_user = 61801\n"
-		"docker_user = 61802\n"
-		"docker_group = 4711\n"
-		"state_directory = /srv/state\n"
-		"run_directory = /srv/run\n"
-		"\tlandlock_min_abi\t=\t2"; /* the last line needs no end */
+	static const char text[] = "# comment\n"
+				   "\n"
+				   "  docker_socket = /srv/docker.sock  \n"
+				   "memory_max=64G\n"
+				   "cpu_max = 16.5\n"
+				   "pids_max = 100\n"
+				   "disk_max = 20\n"
+				   "runtimes = runc, kata-runtime runsc\n"
+				   "registries = docker.io,registry.local:5000/team\n"
+				   "privileged = yes # for now\n"
+				   "no_new_privileges = yes\n"
+				   "adopt_unlabelled = yes\n"
+				   "audit_directory = /srv/audit\n"
+				   "audit_sync = always\n"
+				   "broker_user = 61801\n"
+				   "docker_user = 61802\n"
+				   "docker_group = 4711\n"
+				   "state_directory = /srv/state\n"
+				   "run_directory = /srv/run\n"
+				   "\tlandlock_min_abi\t=\t2"; /* the last line needs no end */
 	struct site_policy policy;
 	struct zerr err;
 
@@ -85,10 +85,7 @@ static void test_every_key_is_read(void **state)
 	assert_string_equal(policy.audit_directory, "/srv/audit");
 	assert_true(policy.audit_sync_always);
 	assert_int_equal(policy.broker_uid, 61801);
-	assert_int_equal(policy.broker_gid, 61801);
 	assert_int_equal(policy.docker_uid, 61802);
-	assert_int_equal(policy.docker_gid, 61802);
-	assert_true(policy.docker_group_set);
 	assert_int_equal(policy.docker_socket_gid, 4711);
 	assert_string_equal(policy.state_directory, "/srv/state");
 	assert_string_equal(policy.run_directory, "/srv/run");
@@ -136,24 +133,42 @@ static void test_numbers_mean_what_they_say(void **state)
 
 		if (parse(cases[i].text, &policy, &err) < 0)
 			fail_msg("%s: %s", cases[i].text, err.msg);
-		if (policy.memory_max_bytes != cases[i].memory || policy.cpu_shares_max != cases[i].shares)
+		if (policy.memory_max_bytes != cases[i].memory ||
+		    policy.cpu_shares_max != cases[i].shares)
 			fail_msg("%s: %llu bytes, %u shares", cases[i].text,
-				 (unsigned long long)policy.memory_max_bytes, policy.cpu_shares_max);
+				 (unsigned long long)policy.memory_max_bytes,
+				 policy.cpu_shares_max);
+	}
+}
+
+struct bad {
+	const char *text, *message;
+};
+
+static void refuse(const struct bad *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct site_policy policy;
+		struct zerr err;
+
+		if (parse(cases[i].text, &policy, &err) != -EINVAL)
+			fail_msg("taken: %s", cases[i].text);
+		if (!strstr(err.msg, cases[i].message))
+			fail_msg("%s: said %s", cases[i].text, err.msg);
 	}
 }
 
 static void test_a_bad_line_is_refused_with_its_place(void **state)
 {
-	static const struct {
-		const char *text, *message;
-	} cases[] = {
+	static const struct bad cases[] = {
 		{"memory_maximum = 1", "policy.conf:1: unknown key memory_maximum"},
 		{"\n\nMemory_max = 1", "policy.conf:3: unknown key Memory_max"},
 		{" = 1", "policy.conf:1: unknown key "},
 		{"privileged", "policy.conf:1: expected key = value"},
 		{"privileged: no", "policy.conf:1: expected key = value"},
 		{"[docker]", "policy.conf:1: expected key = value"},
-		{"pids_max = 1\npids_max = 1", "policy.conf:2: pids_max: stands here for the second time"},
+		{"pids_max = 1\npids_max = 1",
+		 "policy.conf:2: pids_max: stands here for the second time"},
 		{"privileged = true", "policy.conf:1: privileged: expected yes or no"},
 		{"privileged = ", "privileged: expected yes or no"},
 		{"privileged = YES", "expected yes or no"},
@@ -184,6 +199,15 @@ static void test_a_bad_line_is_refused_with_its_place(void **state)
 		{"pids_max = 2147483648", "pids_max: expected"},
 		{"pids_max = 1K", "pids_max: expected"},
 		{"disk_max = -1", "disk_max: expected"},
+	};
+
+	(void)state;
+	refuse(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void test_a_bad_path_list_or_name_is_refused(void **state)
+{
+	static const struct bad cases[] = {
 		{"docker_socket = docker.sock", "docker_socket: expected an absolute path"},
 		{"docker_socket = /var/run/../run/docker.sock", "docker_socket: expected"},
 		{"docker_socket = /var//run", "docker_socket: expected"},
@@ -201,8 +225,6 @@ static void test_a_bad_line_is_refused_with_its_place(void **state)
 		{"registries = \"docker.io\"", "registries: expected"},
 		{"audit_sync = never", "audit_sync: expected always or second"},
 		{"broker_user = root1!", "broker_user: expected"},
-		{"broker_user = 0", "broker_user: expected"},
-		{"docker_user = 0", "docker_user: expected"},
 		{"docker_user = 4294967295", "docker_user: expected"},
 		{"docker_user = 4294967296", "docker_user: expected"},
 		{"docker_user = -1", "docker_user: expected"},
@@ -214,15 +236,7 @@ static void test_a_bad_line_is_refused_with_its_place(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct site_policy policy;
-		struct zerr err;
-
-		if (parse(cases[i].text, &policy, &err) != -EINVAL)
-			fail_msg("taken: %s", cases[i].text);
-		if (!strstr(err.msg, cases[i].message))
-			fail_msg("%s: said %s", cases[i].text, err.msg);
-	}
+	refuse(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 static void test_lines_lists_and_names_have_bounds(void **state)
@@ -269,7 +283,7 @@ static void test_lines_lists_and_names_have_bounds(void **state)
 /* ---- the file itself ---- */
 
 static char base[] = "/var/tmp/keelson-site.XXXXXX";
-static const char good[] = "broker_user = 61801\ndocker_user = 61802\n";
+static const char good[] = "broker_user = 61801\ndocker_user = 61802\ndocker_group = 61803\n";
 
 static const char *at(const char *name)
 {
@@ -306,7 +320,10 @@ static void test_a_file_of_roots_is_loaded(void **state)
 	write_file("conf/policy.conf", good, 0644);
 	assert_int_equal(site_policy_load(at("conf/policy.conf"), &policy, &err), 0);
 	assert_int_equal(policy.broker_uid, 61801);
+	assert_int_equal(policy.broker_gid, 61801);
 	assert_int_equal(policy.docker_uid, 61802);
+	assert_int_equal(policy.docker_gid, 61802);
+	assert_int_equal(policy.docker_socket_gid, 61803);
 }
 
 static void test_accounts_are_found_by_name(void **state)
@@ -316,7 +333,8 @@ static void test_accounts_are_found_by_name(void **state)
 
 	(void)state;
 	need_root();
-	write_file("conf/policy.conf", "broker_user = nobody\ndocker_user = daemon\ndocker_group = tty\n", 0644);
+	write_file("conf/policy.conf",
+		   "broker_user = nobody\ndocker_user = daemon\ndocker_group = tty\n", 0644);
 	assert_int_equal(site_policy_load(at("conf/policy.conf"), &policy, &err), 0);
 	assert_int_equal(policy.broker_uid, 65534);
 	assert_int_equal(policy.broker_gid, 65534);
@@ -331,11 +349,16 @@ static void test_accounts_that_will_not_do_are_refused(void **state)
 	} cases[] = {
 		{"broker_user = there-is-none\ndocker_user = 5\n", "not in /etc/passwd"},
 		{"broker_user = 5\ndocker_user = there-is-none\n", "not in /etc/passwd"},
-		{"broker_user = root\ndocker_user = 5\n", "not root"},
-		{"broker_user = 5\ndocker_user = root\n", "not root"},
-		{"broker_user = 5\ndocker_user = 5\n", "must be two"},
-		{"broker_user = daemon\ndocker_user = 1\n", "must be two"},
-		{"broker_user = 5\ndocker_user = 6\ndocker_group = there-is-none\n", "not in /etc/group"},
+		{"broker_user = root\ndocker_user = 5\ndocker_group = 7\n", "neither root"},
+		{"broker_user = 5\ndocker_user = root\ndocker_group = 7\n", "neither root"},
+		{"broker_user = 0\ndocker_user = 5\ndocker_group = 7\n", "neither root"},
+		{"broker_user = 5\ndocker_user = 0\ndocker_group = 7\n", "neither root"},
+		{"broker_user = 5\ndocker_user = 5\ndocker_group = 7\n", "must be two"},
+		{"broker_user = daemon\ndocker_user = 1\ndocker_group = 7\n", "must be two"},
+		{"broker_user = 5\ndocker_user = 6\ndocker_socket = /there/is/none\n",
+		 "docker_group: not given, and there is no socket"},
+		{"broker_user = 5\ndocker_user = 6\ndocker_group = there-is-none\n",
+		 "docker_group: not in /etc/group"},
 	};
 	struct zerr err;
 
@@ -348,6 +371,24 @@ static void test_accounts_that_will_not_do_are_refused(void **state)
 	}
 }
 
+static void test_the_group_of_the_engines_socket_is_taken_when_none_is_given(void **state)
+{
+	struct site_policy policy;
+	struct zerr err;
+	char text[400];
+
+	(void)state;
+	need_root();
+	(void)snprintf(text, sizeof(text), "broker_user = 5\ndocker_user = 6\ndocker_socket = %s\n",
+		       at("conf/socket"));
+	write_file("conf/policy.conf", text, 0644);
+	write_file("conf/socket", "", 0660);
+	assert_int_equal(chown(at("conf/socket"), 0, 4712), 0);
+	assert_int_equal(site_policy_load(at("conf/policy.conf"), &policy, &err), 0);
+	assert_int_equal(policy.docker_socket_gid, 4712);
+	assert_int_equal(unlink(at("conf/socket")), 0);
+}
+
 static void test_a_file_that_others_may_write_is_refused(void **state)
 {
 	static const mode_t modes[] = {0664, 0646, 0666, 0660, 0602};
@@ -357,7 +398,8 @@ static void test_a_file_that_others_may_write_is_refused(void **state)
 	need_root();
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		write_file("conf/policy.conf", good, modes[i]);
-		if (load("conf/policy.conf", &err) != -EPERM || !strstr(err.msg, "writable by nobody else"))
+		if (load("conf/policy.conf", &err) != -EPERM ||
+		    !strstr(err.msg, "writable by nobody else"))
 			fail_msg("mode %o: said %s", modes[i], err.msg);
 	}
 	write_file("conf/policy.conf", good, 0600);
@@ -378,7 +420,8 @@ static void test_a_folder_that_others_may_write_is_refused(void **state)
 	write_file("conf/policy.conf", good, 0644);
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		assert_int_equal(chmod(at("conf"), modes[i]), 0);
-		if (load("conf/policy.conf", &err) != -EPERM || !strstr(err.msg, "every folder above it"))
+		if (load("conf/policy.conf", &err) != -EPERM ||
+		    !strstr(err.msg, "every folder above it"))
 			fail_msg("mode %o: said %s", modes[i], err.msg);
 	}
 	/* Where only the owner of an entry may remove it, root's entry is safe. */
@@ -410,7 +453,8 @@ static void test_links_and_other_kinds_of_file_are_refused(void **state)
 	assert_int_equal(load("conf/missing", &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "conf/missing"));
 	assert_int_equal(load("conf/../conf/policy.conf", &err), -EINVAL);
-	assert_int_equal(unlink(at("conf/link")) | unlink(at("conf/fifo")) | unlink(at("folderlink")), 0);
+	assert_int_equal(
+		unlink(at("conf/link")) | unlink(at("conf/fifo")) | unlink(at("folderlink")), 0);
 }
 
 static void test_relative_and_endless_paths_are_refused(void **state)
@@ -437,7 +481,12 @@ static void test_a_file_that_is_too_large_is_refused(void **state)
 	write_file("conf/policy.conf", good, 0644);
 	fd = open(at("conf/policy.conf"), O_WRONLY | O_APPEND | O_CLOEXEC);
 	for (size_t i = 0; i < 65536 / 64; i++)
-		assert_int_equal(zfd_write_all(fd, "#                                                              \n", 64), 0);
+		assert_int_equal(
+			zfd_write_all(
+				fd,
+				"#                                                              \n",
+				64),
+			0);
 	assert_int_equal(load("conf/policy.conf", &err), -EFBIG);
 }
 
@@ -463,10 +512,12 @@ int main(void)
 		cmocka_unit_test(test_a_list_survives_a_copy_of_the_policy),
 		cmocka_unit_test(test_numbers_mean_what_they_say),
 		cmocka_unit_test(test_a_bad_line_is_refused_with_its_place),
+		cmocka_unit_test(test_a_bad_path_list_or_name_is_refused),
 		cmocka_unit_test(test_lines_lists_and_names_have_bounds),
 		cmocka_unit_test(test_a_file_of_roots_is_loaded),
 		cmocka_unit_test(test_accounts_are_found_by_name),
 		cmocka_unit_test(test_accounts_that_will_not_do_are_refused),
+		cmocka_unit_test(test_the_group_of_the_engines_socket_is_taken_when_none_is_given),
 		cmocka_unit_test(test_a_file_that_others_may_write_is_refused),
 		cmocka_unit_test(test_a_folder_that_others_may_write_is_refused),
 		cmocka_unit_test(test_links_and_other_kinds_of_file_are_refused),
