@@ -22,7 +22,7 @@ struct config_rabbit_host {
 };
 
 /* Strings are never NULL (an option that is empty or not set is ""), save log_file, log_dir,
- * docker_default_registry and the db members, which are NULL when not set. */
+ * docker_api_url, docker_default_registry and the db members, which are NULL when not set. */
 struct config {
 	/* [DEFAULT] */
 	char *host; /* identity of the node; default: the host's name */

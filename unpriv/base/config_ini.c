@@ -90,7 +90,8 @@ static const char *keep_group(struct ini *ini, struct zstr name)
 		return NULL;
 	if (strcmp(copy, "DEFAULT") != 0)
 		for (char *at = copy; *at; at++)
-			*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+			if (*at >= 'A' && *at <= 'Z')
+				*at = (char)(*at - 'A' + 'a');
 	for (size_t i = 0; i < ini->group_count; i++) {
 		if (strcmp(ini->groups[i], copy) == 0) {
 			free(copy);

@@ -108,7 +108,8 @@ const struct option config_options[] = {
 	FLAG(COMPUTE, "strict_recovery", "true", TO(strict_recovery))
 	FLAG(COMPUTE, "capsule_share_pid", "false", NONE)
 
-	ROW(DOCKER, "api_url", SOCKET, "unix:///var/run/docker.sock", .member = TO(docker_api_url))
+	/* Not set: the socket that the site policy names, which is the only one ever opened. */
+	ROW(DOCKER, "api_url", SOCKET, NULL, .member = TO(docker_api_url))
 	ROW(DOCKER, "docker_remote_api_version", MINOR, "1.26", .least = 12, .greatest = 999,
 		.member = TO(docker_api_minor))
 	NUMBER(DOCKER, "default_timeout", "60", 1, DAY, TO(docker_default_timeout))

@@ -73,7 +73,8 @@ static const char *from_environment(const struct option *option, struct option_o
 	const char *value;
 
 	for (char *at = origin->variable; *at; at++)
-		*at = *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at;
+		if (*at >= 'a' && *at <= 'z')
+			*at = (char)(*at - 'a' + 'A');
 	value = length < (int)sizeof(origin->variable) ? getenv(origin->variable) : NULL;
 	if (!value)
 		origin->variable[0] = '\0';

@@ -148,7 +148,7 @@ static int whole_length(int file, off_t *length)
 
 static int append(int file, const char *line, size_t length)
 {
-	off_t end;
+	off_t end = 0;
 	int result = whole_length(file, &end);
 
 	if (result < 0)
@@ -243,7 +243,7 @@ bool intent_has(struct intent_log *log, const char *name, const char *effect, ch
 	bool found = false;
 	char *line, *end;
 
-	if (load(log, name, &text, &length) < 0)
+	if (load(log, name, &text, &length) < 0 || !text)
 		return false;
 	line = memchr(text, '\n', length); /* the message is passed over */
 	while (line) {
@@ -265,7 +265,7 @@ int intent_read(struct intent_log *log, const char *name, char **line, size_t *l
 
 	if (result < 0)
 		return result;
-	end = memchr(text, '\n', size);
+	end = text ? memchr(text, '\n', size) : NULL;
 	if (!end)
 		return -EBADMSG;
 	*end = '\0';

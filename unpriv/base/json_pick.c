@@ -57,6 +57,11 @@ static bool at_path(const struct picking *picking, const struct json_pick *pick)
 	return true;
 }
 
+static bool same(struct zstr a, struct zstr b)
+{
+	return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
 /* A value begins or stands here: remember it for the paths that lead to it.  value NULL: not a
  * plain string. */
 static void offer(struct picking *picking, const struct zstr *value)
@@ -66,11 +71,9 @@ static void offer(struct picking *picking, const struct zstr *value)
 
 		if (!at_path(picking, pick))
 			continue;
-		if (!value || value->length > PICK_VALUE_MAX || !text_valid(TEXT_PRINTABLE, *value))
-			pick->spoilt = true;
-		else if (pick->value.data &&
-			 (pick->value.length != value->length ||
-			  memcmp(pick->value.data, value->data, value->length) != 0))
+		if (!value || value->length > PICK_VALUE_MAX ||
+		    !text_valid(TEXT_PRINTABLE, *value) ||
+		    (pick->value.data && !same(pick->value, *value)))
 			pick->spoilt = true;
 		else
 			pick->value = *value;
@@ -129,39 +132,35 @@ static void take_word(struct picking *picking)
 		offer(picking, NULL);
 }
 
+static bool take_close(struct picking *picking)
+{
+	if (picking->depth <= 1)
+		return false;
+	picking->depth--;
+	picking->key_next = false;
+	return true;
+}
+
+/* One token; false at the end of what makes sense. */
 static bool take(struct picking *picking)
 {
 	char byte = picking->text.data[picking->at];
+	bool more = true;
 
-	switch (byte) {
-	case '"':
+	if (byte == '"')
 		return take_string(picking);
-	case '{':
-	case '[':
-		take_open(picking, byte == '{');
-		break;
-	case '}':
-	case ']':
-		if (picking->depth <= 1)
-			return false;
-		picking->depth--;
-		picking->key_next = false;
-		break;
-	case ',':
-		picking->key_next = in_object(picking);
-		break;
-	case ' ':
-	case ':':
-	case '\t':
-	case '\r':
-	case '\n':
-		break;
-	default:
+	if (byte == '\0' || !strchr("{}[],: \t\r\n", byte)) {
 		take_word(picking);
 		return true;
 	}
+	if (byte == '{' || byte == '[')
+		take_open(picking, byte == '{');
+	else if (byte == '}' || byte == ']')
+		more = take_close(picking);
+	else if (byte == ',')
+		picking->key_next = in_object(picking);
 	picking->at++;
-	return true;
+	return more;
 }
 
 void json_pick(const char *text, size_t length, struct json_pick *picks, size_t count)

@@ -94,8 +94,10 @@ static int scan_unicode(struct json_scan *scan)
 
 static int scan_escape(struct json_scan *scan)
 {
-	char kind = scan->text.length - scan->at > 1 ? scan->text.data[scan->at + 1] : '\0';
+	char kind = '\0';
 
+	if (scan->text.length - scan->at > 1)
+		kind = scan->text.data[scan->at + 1];
 	if (kind == 'u')
 		return scan_unicode(scan);
 	if (kind == '\0' || !strchr("\"\\/bfnrt", kind))
@@ -147,8 +149,10 @@ static size_t scan_digits(struct json_scan *scan)
 
 static bool accept(struct json_scan *scan, const char *bytes)
 {
-	char byte = scan->at < scan->text.length ? scan->text.data[scan->at] : '\0';
+	char byte = '\0';
 
+	if (scan->at < scan->text.length)
+		byte = scan->text.data[scan->at];
 	if (byte == '\0' || !strchr(bytes, byte))
 		return false;
 	scan->at++;

@@ -63,32 +63,34 @@ static struct json_object *time_of(const char *text)
 	return json_object_new_string(wire);
 }
 
-/* The value on the wire; NULL with *keep set when the column cannot be read. */
-static struct json_object *value_of(enum form form, const char *text, bool *keep)
+/* NULL with *keep set when the column cannot be read. */
+static struct json_object *list_of(const char *text, bool *keep)
 {
 	struct json_object *list;
 
-	if (!text[0] && form == FORM_LIST)
+	if (!text[0])
 		return json_object_new_array();
-	switch (form) {
-	case FORM_STATUS:
-		return json_object_new_string(container_status_known(text) ? text : "Unknown");
-	case FORM_TASK_STATE:
-		return container_task_state_known(text) ? json_object_new_string(text) : NULL;
-	case FORM_TIME:
-		return time_of(text);
-	case FORM_LIST:
-		list = json_parse(text, strlen(text), COLUMN_MAX, NULL);
-		if (!json_object_is_type(list, json_type_array)) {
-			json_putp(&list);
-			*keep = true;
-		}
+	list = json_parse(text, strlen(text), COLUMN_MAX, NULL);
+	if (json_object_is_type(list, json_type_array))
 		return list;
-	case FORM_MAP:
-		return json_object_new_string(text[0] ? text : "{}");
-	case FORM_TEXT:
-		break;
-	}
+	json_putp(&list);
+	*keep = true;
+	return NULL;
+}
+
+/* The value on the wire; NULL with *keep set when the column cannot be read. */
+static struct json_object *value_of(enum form form, const char *text, bool *keep)
+{
+	if (form == FORM_LIST)
+		return list_of(text, keep);
+	if (form == FORM_TIME)
+		return time_of(text);
+	if (form == FORM_TASK_STATE && !container_task_state_known(text))
+		return NULL;
+	if (form == FORM_STATUS && !container_status_known(text))
+		text = "Unknown";
+	if (form == FORM_MAP && !text[0])
+		text = "{}";
 	return json_object_new_string(text);
 }
 

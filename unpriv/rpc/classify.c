@@ -24,7 +24,10 @@ void classify_reason(struct job_record *record, const char *reason)
 		/* One mark for each character outside ASCII, not for each of its bytes. */
 		if (byte >= 0x80 && byte < 0xc0)
 			continue;
-		record->reason[used++] = byte >= 0x20 && byte < 0x7f ? *reason : '?';
+		record->reason[used] = '?';
+		if (byte >= 0x20 && byte < 0x7f)
+			record->reason[used] = *reason;
+		used++;
 	}
 	record->reason[used] = '\0';
 }

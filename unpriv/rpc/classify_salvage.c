@@ -116,13 +116,15 @@ static size_t unescape(const char *from, const char *end, char *to)
 	size_t used = 0;
 
 	for (; from < end && *from != '"'; from++) {
-		if (*from != '\\') {
-			to[used++] = *from;
-			continue;
+		to[used] = *from;
+		if (*from == '\\') {
+			if (++from == end)
+				break;
+			to[used] = '?';
+			if (*from == '"' || *from == '\\')
+				to[used] = *from;
 		}
-		if (++from == end)
-			break;
-		to[used++] = *from == '"' || *from == '\\' ? *from : '?';
+		used++;
 	}
 	return used;
 }

@@ -82,12 +82,14 @@ static void put_special(struct envelope_text *text, char byte)
 {
 	static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
 	const char *found = byte != '\0' ? strchr(named, byte) : NULL;
-	char escape[2] = {'\\', found ? letters[found - named] : '\0'};
+	char escape[2] = {'\\', '\0'};
 
-	if (found)
-		put(text, escape, 2);
-	else
+	if (!found) {
 		put_unit(text, (unsigned char)byte);
+		return;
+	}
+	escape[1] = letters[found - named];
+	put(text, escape, 2);
 }
 
 static bool is_plain(unsigned char byte)

@@ -60,7 +60,7 @@ static void test_an_empty_file_gives_the_defaults(void **state)
 	assert_string_equal(config.topic, "zun-compute");
 	assert_string_equal(config.container_driver, "docker");
 	assert_string_equal(config.state_path, "/var/lib/zun");
-	assert_string_equal(config.docker_api_url, "unix:///var/run/docker.sock");
+	assert_null(config.docker_api_url); /* the site policy names the socket */
 	assert_string_equal(config.image_driver_list[0], "glance");
 	assert_string_equal(config.image_driver_list[1], "docker");
 	assert_null(config.image_driver_list[2]);
@@ -289,7 +289,7 @@ static void test_values_of_every_type_are_taken(void **state)
 	      "container_driver=zun.container.docker.driver.DockerDriver\nlogfile=/l\n"
 	      "sync_container_state_interval=-1\n"
 	      "[compute]\nreserve_disk_for_image = 2.5e-1\nworkers_min=8\n"
-	      "[docker]\ndocker_remote_api_version=1.41\n"
+	      "[docker]\ndocker_remote_api_version=1.41\napi_url=unix:///x\n"
 	      "[oslo_messaging_rabbit]\nkombu_ssl_ca_certs=/ca\nrabbit_quorum_max_memory_length=9\n"
 	      "ssl_enforce_hostname_verification=true\n");
 	assert_true(config.debug);
@@ -307,6 +307,7 @@ static void test_values_of_every_type_are_taken(void **state)
 	assert_int_equal(config.sync_container_state_interval, -1);
 	assert_true(config.reserve_disk_for_image == 0.25);
 	assert_int_equal(config.docker_api_minor, 41);
+	assert_string_equal(config.docker_api_url, "unix:///x");
 	assert_string_equal(config.rabbit_ssl_ca_file, "/ca");
 	assert_int_equal(config.rabbit_quorum_max_length, 9);
 	assert_true(config.rabbit_ssl_verify_name && config.rabbit_ssl_verify_name_set);
