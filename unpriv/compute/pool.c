@@ -21,7 +21,7 @@
 /* A worker that could not be made, or ended at once, is tried again after 1 s, 2 s, … 30 s. */
 #define RETRY_FIRST_MS 1000U
 #define RETRY_MAX_MS 30000U
-/* A worker that lived this long shows that workers can be made. */
+/* A worker that ends within this time without a job shows that something is wrong with workers. */
 #define STEADY_MS 10000
 
 struct worker {
@@ -32,6 +32,8 @@ struct worker {
 	void *cookie;   /* of its job */
 	bool busy;
 	bool retiring;  /* to end as soon as it is idle */
+	bool proved;    /* it has given a result: workers can be made */
+	bool reaped;    /* its number may be another process's by now */
 	uint32_t job;   /* id of its job */
 	uint64_t deadline_ms, since_ms, born_ms;
 };
@@ -209,7 +211,8 @@ static void kill_worker(struct worker *worker, const char *why)
 	zlog_warning("worker %d: %s", (int)worker->pid, why);
 	dismiss(worker);
 	worker->busy = false;
-	(void)kill(worker->pid, SIGKILL); /* it is ours and not reaped: the number is its own */
+	if (!worker->reaped)
+		(void)kill(worker->pid, SIGKILL);
 	if (busy)
 		pool->options.hooks->died(pool->options.context, worker->cookie);
 }
@@ -226,6 +229,8 @@ static void receive_result(struct worker *worker, struct zfd_packet *packet)
 		return;
 	}
 	worker->busy = false;
+	worker->proved = true;
+	pool->failures = 0;
 	worker->cookie = NULL;
 	worker->since_ms = zfd_now_ms();
 	pool->busy--;
@@ -295,12 +300,9 @@ static void reaped(struct worker *worker, int status)
 	void *cookie = worker->cookie;
 	pid_t pid = worker->pid;
 
-	if (worker->socket >= 0) {
-		if (zfd_now_ms() - worker->born_ms < STEADY_MS)
-			note_failure(pool, "ended as soon as it began", ECHILD);
-		else
-			pool->failures = 0;
-	}
+	if (worker->socket >= 0 && idle && !worker->proved &&
+	    zfd_now_ms() - worker->born_ms < STEADY_MS)
+		note_failure(pool, "ended before its first job", ECHILD);
 	dismiss(worker);
 	TAILQ_REMOVE(&pool->leaving, worker, entry);
 	free(worker);
@@ -318,6 +320,7 @@ static void reap_list(struct worker_list *list)
 		next = TAILQ_NEXT(worker, entry);
 		if (waitpid(worker->pid, &status, WNOHANG) != worker->pid)
 			continue;
+		worker->reaped = true;
 		/* A result that it sent before it ended still counts. */
 		if (worker->socket >= 0 && worker->busy)
 			on_worker(worker, worker->socket, EPOLLIN);
