@@ -523,6 +523,42 @@ static void test_later_files_folders_and_the_environment_win(void **state)
 		     "zun.conf.d/.hidden.conf", "zun.conf.d", "zun.conf", "", NULL);
 }
 
+static void test_the_default_files_are_searched_at_home_first(void **state)
+{
+	static const char *const places[] = {".zun", ".zun/zun.conf.d", "zun-compute.conf.d"};
+	char folder[] = "/tmp/keelson-config-XXXXXX", path[256];
+	struct config_source source = {.program = "zun-compute"};
+	struct config config = {0};
+	const char *home = getenv("HOME");
+	_cleanup_free_ char *saved = home ? strdup(home) : NULL;
+	struct zerr err = {0};
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	for (size_t i = 0; i < 3; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, places[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	/* The first place that has a name wins; then the program's file, then the folders. */
+	write_file(folder, ".zun/zun.conf", "[compute]\ntopic=a\naction_timeout=1\n", 0600);
+	write_file(folder, "zun.conf", "[compute]\ntopic=unseen\n", 0600);
+	write_file(folder, "zun-compute.conf", "[compute]\naction_timeout=2\n", 0600);
+	write_file(folder, ".zun/zun.conf.d/1.conf", "[compute]\ncreate_timeout=3\n", 0600);
+	write_file(folder, "zun-compute.conf.d/1.conf", "[compute]\nworkers_min=5\n", 0600);
+	assert_int_equal(setenv("HOME", folder, 1), 0);
+	if (config_load(&source, &config, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_string_equal(config.topic, "a");
+	assert_int_equal(config.action_timeout, 2);
+	assert_int_equal(config.create_timeout, 3);
+	assert_int_equal(config.workers_min, 5);
+	config_free(&config);
+	assert_int_equal(saved ? setenv("HOME", saved, 1) : unsetenv("HOME"), 0);
+	remove_files(folder, ".zun/zun.conf.d/1.conf", "zun-compute.conf.d/1.conf",
+		     ".zun/zun.conf.d", "zun-compute.conf.d", ".zun/zun.conf", "zun.conf",
+		     "zun-compute.conf", ".zun", "", NULL);
+}
+
 static void test_a_named_file_must_be_there(void **state)
 {
 	const char *files[] = {"/nonexistent/zun.conf", NULL};
@@ -533,6 +569,11 @@ static void test_a_named_file_must_be_there(void **state)
 	(void)state;
 	assert_int_equal(config_load(&source, &config, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nonexistent/zun.conf"));
+	source = (struct config_source){.files = files + 1, .directories = files};
+	assert_int_equal(config_load(&source, &config, &err), -ENOENT);
+	files[0] = "/tmp";
+	source = (struct config_source){.files = files};
+	assert_int_equal(config_load(&source, &config, &err), -EISDIR);
 	config_free(&config);
 }
 
@@ -641,6 +682,7 @@ int main(void)
 		cmocka_unit_test(test_database_connection_is_taken_apart),
 		cmocka_unit_test(test_bad_database_connections_are_refused),
 		cmocka_unit_test(test_later_files_folders_and_the_environment_win),
+		cmocka_unit_test(test_the_default_files_are_searched_at_home_first),
 		cmocka_unit_test(test_a_named_file_must_be_there),
 		cmocka_unit_test(test_unknown_options_are_named_once_each),
 		cmocka_unit_test(test_a_file_of_another_program_gives_no_flood),
