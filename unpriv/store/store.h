@@ -71,7 +71,7 @@ struct store_ops {
 	 * -EBUSY while volume mappings refer to it, unless drop_volumes deletes their rows, too. */
 	int (*container_destroy)(struct store *store, const char *uuid, bool drop_volumes,
 				 struct zerr *err);
-	/* Calls each, in the order of uuids (by bytes), for the containers and capsules of the scan;
+	/* Calls each, in the order of uuids (by bytes), for containers and capsules of the scan;
 	 * each ends it by a value other than 0, which is returned. */
 	int (*container_each)(struct store *store, const struct store_scan *scan,
 			      int (*each)(void *context, const char *uuid), void *context,
