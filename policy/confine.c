@@ -76,18 +76,17 @@ static int close_doors(const struct sandbox_profile *profile, uint64_t file_size
  * which user the kernel takes it for. */
 static int read_user(uid_t *user)
 {
-	_cleanup_fd_ int first = -1, second = -1;
 	struct stat status;
-	int pair[2];
+	int pair[2], result;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	first = pair[0];
-	second = pair[1];
-	if (fstat(first, &status) < 0)
-		return -errno;
-	*user = status.st_uid;
-	return 0;
+	result = fstat(pair[0], &status) < 0 ? -errno : 0;
+	zfd_closep(&pair[0]);
+	zfd_closep(&pair[1]);
+	if (result == 0)
+		*user = status.st_uid;
+	return result;
 }
 
 /* Fills the slot with what the kernel says; -EPERM when the role must not run like this. */

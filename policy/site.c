@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 #define LINE_MAX_BYTES	1200
-#define SHARES_OF_A_CPU 1024U
+#define SHARES_OF_A_CPU UINT64_C(1024)
 #define SHARES_MAX	(256 * SHARES_OF_A_CPU)
-#define SHARES_MIN	2U /* the kernel's */
+#define SHARES_MIN	2 /* the kernel's */
 #define NAME_BYTES	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 enum kind { BYTES, CPUS, COUNT, FLAG, PATH, LIST, SYNC, ACCOUNT, ABI };

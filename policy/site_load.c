@@ -117,12 +117,13 @@ static int find_accounts(const char *path, struct site_policy *policy, struct ze
 int site_policy_load(const char *path, struct site_policy *policy, struct zerr *err)
 {
 	_cleanup_fd_ int file = open_checked(path, err);
-	_cleanup_free_ char *text = malloc(FILE_MAX_BYTES);
+	_cleanup_free_ char *text = NULL;
 	ssize_t length;
 	int result;
 
 	if (file < 0)
 		return file;
+	text = malloc(FILE_MAX_BYTES);
 	length = text ? zfd_read_all(file, text, FILE_MAX_BYTES) : -ENOMEM;
 	if (length < 0)
 		return zerr_errno(err, (int)length, "%s", path);

@@ -73,13 +73,15 @@ static void check_kernel(struct doctor *doctor)
 		have("Landlock", abi < 1 ? "none: best effort is allowed" : text);
 }
 
-static void read_line(const char *path, char *out, size_t size)
+/* The first line of a file, without its end; "" when there is none.  Returns out. */
+static const char *read_line(const char *path, char *out, size_t size)
 {
-	_cleanup_file_ FILE *file = fopen(path, "re");
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : ZFD_RETRY(read(fd, out, size - 1));
 
-	out[0] = '\0';
-	if (file && fgets(out, (int)size, file))
-		out[strcspn(out, "\n")] = '\0';
+	out[length < 0 ? 0 : length] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return out;
 }
 
 static void check_settings(void)
@@ -87,10 +89,10 @@ static void check_settings(void)
 	struct statfs cgroup = {0}, unified = {0};
 	char text[32];
 
-	read_line("/proc/sys/user/max_user_namespaces", text, sizeof(text));
+	(void)read_line("/proc/sys/user/max_user_namespaces", text, sizeof(text));
 	have("user namespaces",
 	     text[0] == '\0' || strcmp(text, "0") == 0 ? "off" : "on (not needed)");
-	read_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text));
+	(void)read_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text));
 	have("Yama ptrace_scope", text[0] ? text : "none (1 or more is better)");
 	(void)statfs("/sys/fs/cgroup", &cgroup); /* stays zero: no hierarchy */
 	(void)statfs("/sys/fs/cgroup/unified", &unified);
