@@ -150,7 +150,7 @@ class Client:
         transport = oslo_messaging.get_rpc_transport(
             conf, url=url or os.environ["LAB_AMQP_URL"], allowed_remote_exmods=["zun.common.exception"])
         target = oslo_messaging.Target(topic="zun-compute")
-        self.client = oslo_messaging.RPCClient(transport, target, serializer=Serializer(), timeout=timeout)
+        self.client = oslo_messaging.get_rpc_client(transport, target, serializer=Serializer(), timeout=timeout)
 
     @staticmethod
     def context(request_id=None):

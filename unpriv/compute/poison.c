@@ -7,6 +7,7 @@
  * suspects: records of 32 bytes: 16 bytes of a hash of the body, a count, 11
  * bytes of zero, 4 bytes that check the 28 before.
  */
+#include "unpriv/base/replace.h"
 #include "unpriv/compute/poison.h"
 #include "common/sha256.h"
 #include "common/zfd.h"
@@ -87,7 +88,7 @@ static void store(struct poison *poison)
 		check_of(record, record + CHECK_AT);
 	}
 	if (fd >= 0 && zfd_write_all(fd, data, poison->count * RECORD_SIZE) == 0)
-		(void)renameat2(poison->directory, SUSPECTS_NEW, poison->directory, SUSPECTS, 0);
+		(void)file_replace(poison->directory, SUSPECTS_NEW, SUSPECTS);
 }
 
 struct poison *poison_open(int directory, struct zerr *err)

@@ -5,6 +5,7 @@
  * the way: after a power cut the intents say what was accepted and not done,
  * and what was done had been acknowledged long before.
  */
+#include "unpriv/base/replace.h"
 #include "unpriv/compute/seen.h"
 #include "common/sha256.h"
 #include "common/zbuf.h"
@@ -233,7 +234,7 @@ static int compact(struct seen *seen)
 	result = write_all(seen, fd);
 	if (result < 0)
 		return result;
-	if (renameat2(seen->directory, FILE_NEW, seen->directory, FILE_NAME, 0) < 0)
+	if (file_replace(seen->directory, FILE_NEW, FILE_NAME) < 0)
 		return -errno;
 	zfd_closep(&seen->file);
 	seen->file = TAKE_FD(fd);
