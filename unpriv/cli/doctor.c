@@ -11,11 +11,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_POLICY "/etc/keelson/policy.conf"
 #define DEFAULT_RUN    "/run/keelson"
 #define BOARDS_MAX     32
+#define MOMENT_NS      300000000
 
 void doctor_fault(struct doctor *doctor, const char *format, ...)
 {
@@ -93,6 +95,43 @@ static void show_board(struct doctor *doctor, int folder, const char *name, stru
 	}
 }
 
+static int is_board(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return length > 6 && strcmp(entry->d_name + length - 6, ".board") == 0;
+}
+
+static bool board_names(int folder, const char *name, pid_t pid)
+{
+	_cleanup_fd_ int fd = zfd_open_beneath(folder, name, O_RDONLY | O_NONBLOCK, 0);
+	struct sandbox_board board;
+
+	if (fd < 0 || pread(fd, &board, sizeof(board), 0) != (ssize_t)sizeof(board))
+		return false;
+	for (size_t i = 0; i < SANDBOX_BOARD_SLOTS; i++)
+		if ((pid_t)board.slots[i].pid == pid)
+			return true;
+	return false;
+}
+
+bool doctor_on_board_now(struct doctor *doctor, pid_t pid)
+{
+	const struct timespec moment = {.tv_nsec = MOMENT_NS};
+	DIR *folder = opendir(doctor->run_directory);
+	const struct dirent *entry;
+	bool found = false;
+
+	if (!doctor->looked_again)
+		(void)nanosleep(&moment, NULL); /* a shorter one does no harm */
+	doctor->looked_again = true;
+	while (folder && !found && (entry = readdir(folder)))
+		found = is_board(entry) && board_names(dirfd(folder), entry->d_name, pid);
+	if (folder)
+		(void)closedir(folder); /* was only read */
+	return found;
+}
+
 /* A process's place below one of the launchers: by its chain of parents. */
 static bool is_below(const struct seen *seen, const struct process *all, size_t count, pid_t pid)
 {
@@ -119,24 +158,20 @@ static void compare_tree(struct doctor *doctor, const struct seen *seen)
 
 	for (size_t i = 0; i < count; i++) {
 		bool below = is_below(seen, all, count, all[i].pid);
+		bool stated = has_pid(seen, all[i].pid);
+		struct process now;
 
-		if (below && !has_pid(seen, all[i].pid))
+		if (below && !stated && !doctor_on_board_now(doctor, all[i].pid) &&
+		    process_read(all[i].pid, &now) == 0)
 			doctor_fault(doctor,
 				     "process %d (%s) belongs to a service, but has not said that "
 				     "it is confined",
 				     (int)all[i].pid, all[i].name);
-		if (!below && has_pid(seen, all[i].pid))
+		if (!below && stated)
 			doctor_fault(doctor,
 				     "process %d (%s) stands on a board, but is not a service's",
 				     (int)all[i].pid, all[i].name);
 	}
-}
-
-static int is_board(const struct dirent *entry)
-{
-	size_t length = strlen(entry->d_name);
-
-	return length > 6 && strcmp(entry->d_name + length - 6, ".board") == 0;
 }
 
 /* The launcher's board first and the broker's last, service by service. */

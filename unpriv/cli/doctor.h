@@ -12,6 +12,7 @@ struct doctor {
 	bool policy_known;
 	char policy_error[256];
 	pid_t domain; /* first process of a helper, in whose network namespace channels are made */
+	bool looked_again;
 	unsigned faults; /* each was printed in a line that begins with "  ! " */
 };
 
@@ -22,5 +23,8 @@ __attribute__((format(printf, 2, 3))) void doctor_fault(struct doctor *doctor, c
 void doctor_processes(struct doctor *doctor);
 /* One process: prints its row and descriptors, and what is wrong with it. */
 void doctor_process(struct doctor *doctor, const struct sandbox_slot *stated, bool trusted_board);
+/* Processes come and go while they are looked at: waits a moment (once), then says whether the
+ * boards name pid now. */
+bool doctor_on_board_now(struct doctor *doctor, pid_t pid);
 /* What the host has and lacks. */
 void doctor_host(struct doctor *doctor);

@@ -192,6 +192,8 @@ void doctor_process(struct doctor *doctor, const struct sandbox_slot *stated, bo
 	(void)jsonw_escape(zstr_from(stated->role), role, sizeof(role) - 1, &used); /* fits */
 	role[used] = '\0';
 	if (result < 0) {
+		if (!doctor_on_board_now(doctor, (pid_t)stated->pid))
+			return;
 		doctor_fault(doctor, "%s %u: %s", role, stated->pid,
 			     result == -ENOENT || result == -ESRCH
 				     ? "has ended and is still on its board"

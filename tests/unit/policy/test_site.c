@@ -280,6 +280,57 @@ static void test_lines_lists_and_names_have_bounds(void **state)
 	assert_int_equal(site_policy_parse("p", "a\0=1", 4, &policy, &err), -EINVAL);
 }
 
+/* The example's lines, those with a key freed of their "#". */
+static size_t free_keys(char *text)
+{
+	size_t found = 0;
+
+	for (char *line = text; line; line = strchr(line + 1, '\n')) {
+		char *mark = line + (*line == '\n');
+		size_t word = *mark == '#' ? strspn(mark + 1, "abcdefghijklmnopqrstuvwxyz_") : 0;
+
+		if (word == 0 || strncmp(mark + 1 + word, " = ", 3) != 0)
+			continue;
+		*mark = ' ';
+		found++;
+	}
+	return found;
+}
+
+static void test_the_shipped_example_shows_every_key_with_its_default(void **state)
+{
+	_cleanup_fd_ int fd = open(POLICY_EXAMPLE, O_RDONLY | O_CLOEXEC);
+	static char text[16384];
+	struct site_policy as_shipped, freed, defaults;
+	struct zerr err = {0};
+
+	(void)state;
+	assert_true(zfd_read_all(fd, text, sizeof(text) - 1) > 0);
+	assert_int_equal(parse("", &defaults, &err), 0);
+	assert_int_equal(parse(text, &as_shipped, &err), 0);
+	assert_memory_equal(as_shipped.docker_socket, defaults.docker_socket,
+			    sizeof(defaults.docker_socket));
+	assert_int_equal(free_keys(text), 18);
+	if (parse(text, &freed, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_string_equal(freed.docker_socket, defaults.docker_socket);
+	assert_int_equal(freed.memory_max_bytes, defaults.memory_max_bytes);
+	assert_int_equal(freed.cpu_shares_max, defaults.cpu_shares_max);
+	assert_int_equal(freed.pids_max, defaults.pids_max);
+	assert_int_equal(freed.disk_max_gib, defaults.disk_max_gib);
+	assert_memory_equal(freed.runtimes.text, defaults.runtimes.text,
+			    sizeof(defaults.runtimes.text));
+	assert_true(freed.registries.any && defaults.registries.any);
+	assert_false(freed.privileged || freed.no_new_privileges || freed.adopt_unlabelled);
+	assert_string_equal(freed.audit_directory, defaults.audit_directory);
+	assert_false(freed.audit_sync_always);
+	assert_string_equal(freed.broker_user, defaults.broker_user);
+	assert_string_equal(freed.docker_user, defaults.docker_user);
+	assert_string_equal(freed.state_directory, defaults.state_directory);
+	assert_string_equal(freed.run_directory, defaults.run_directory);
+	assert_int_equal(freed.landlock_min_abi, defaults.landlock_min_abi);
+}
+
 /* ---- the file itself ---- */
 
 static char base[] = "/var/tmp/keelson-site.XXXXXX";
@@ -514,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_a_bad_line_is_refused_with_its_place),
 		cmocka_unit_test(test_a_bad_path_list_or_name_is_refused),
 		cmocka_unit_test(test_lines_lists_and_names_have_bounds),
+		cmocka_unit_test(test_the_shipped_example_shows_every_key_with_its_default),
 		cmocka_unit_test(test_a_file_of_roots_is_loaded),
 		cmocka_unit_test(test_accounts_are_found_by_name),
 		cmocka_unit_test(test_accounts_that_will_not_do_are_refused),
