@@ -18,6 +18,5 @@ struct zerr {
 int zerr_set(struct zerr *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* As zerr_set, and appends ": " and the text of -code. */
-int zerr_errno(struct zerr *err, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* As zerr_set, and appends ": " and the text of -code; the format is a literal. */
+#define zerr_errno(err, code, format, ...) zerr_set((err), (code), format ": %m", ##__VA_ARGS__)

@@ -37,7 +37,7 @@ static void test_zerr_errno_appends_the_system_text(void **state)
 	assert_int_equal(zerr_errno(&err, -ENOENT, "open %s", "/a"), -ENOENT);
 	assert_string_equal(err.msg, "open /a: No such file or directory");
 	assert_int_equal(zerr_errno(&err, -99999, "open"), -99999);
-	assert_string_equal(err.msg, "open: unknown error");
+	assert_string_equal(err.msg, "open: Unknown error 99999");
 }
 
 static void test_zerr_cuts_what_does_not_fit(void **state)
