@@ -9,11 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-void zreader_init(struct zreader *reader, const void *data, size_t length)
-{
-	*reader = (struct zreader){.data = data ? data : "", .left = length};
-}
-
 /* The next length bytes; the empty string, with the sticky failure, when they are more than max or
  * than what is left. */
 static struct zstr take(struct zreader *reader, size_t length, size_t max)
@@ -32,35 +27,21 @@ void zget_bytes(struct zreader *reader, void *out, size_t length)
 {
 	struct zstr taken = take(reader, length, length);
 
-	if (taken.length > 0)
-		memcpy(out, taken.data, length);
-	else if (length > 0)
-		memset(out, 0, length);
+	memset(out, 0, length);
+	memcpy(out, taken.data, taken.length);
 }
 
 struct zstr zget_str(struct zreader *reader, size_t max)
 {
 	struct zstr string = take(reader, zget_u16(reader), max);
 
-	if (!memchr(string.data, '\0', string.length))
-		return string;
-	reader->failed = true;
-	return zstr_from("");
+	reader->failed |= memchr(string.data, '\0', string.length) != NULL;
+	return reader->failed ? zstr_from("") : string;
 }
 
 struct zstr zget_blob(struct zreader *reader, size_t max)
 {
 	return take(reader, zget_u32(reader), max);
-}
-
-bool zreader_end(const struct zreader *reader)
-{
-	return !reader->failed && reader->left == 0;
-}
-
-void zwriter_init(struct zwriter *writer, void *data, size_t size)
-{
-	*writer = (struct zwriter){.data = data, .size = size};
 }
 
 void zput_bytes(struct zwriter *writer, const void *data, size_t length)
@@ -106,9 +87,7 @@ INTEGER(64)
 
 struct zstr zstr_from(const char *string)
 {
-	if (!string)
-		string = "";
-	return (struct zstr){.data = string, .length = strlen(string)};
+	return (struct zstr){string ? string : "", string ? strlen(string) : 0};
 }
 
 bool zstr_equal(struct zstr a, const char *b)

@@ -25,12 +25,14 @@ struct zreader {
 
 struct zwriter {
 	uint8_t *data;
-	size_t size; /* capacity */
-	size_t used;
-	bool failed; /* did not fit, or a string over 65535 bytes */
+	size_t size, used; /* capacity; written */
+	bool failed;	   /* did not fit, or a string over 65535 bytes */
 };
 
-void zreader_init(struct zreader *reader, const void *data, size_t length);
+static inline void zreader_init(struct zreader *reader, const void *data, size_t length)
+{
+	*reader = (struct zreader){.data = data ? data : "", .left = length};
+}
 uint8_t zget_u8(struct zreader *reader);
 uint16_t zget_u16(struct zreader *reader);
 uint32_t zget_u32(struct zreader *reader);
@@ -44,9 +46,15 @@ struct zstr zget_blob(struct zreader *reader, size_t max);
 /* Copies a string to out[size] and terminates it; fails when it does not fit. */
 void zget_cstr(struct zreader *reader, char *out, size_t size);
 /* True when nothing failed and nothing is left. */
-bool zreader_end(const struct zreader *reader);
+static inline bool zreader_end(const struct zreader *reader)
+{
+	return !reader->failed && reader->left == 0;
+}
 
-void zwriter_init(struct zwriter *writer, void *data, size_t size);
+static inline void zwriter_init(struct zwriter *writer, void *data, size_t size)
+{
+	*writer = (struct zwriter){.data = data, .size = size};
+}
 void zput_u8(struct zwriter *writer, uint8_t value);
 void zput_u16(struct zwriter *writer, uint16_t value);
 void zput_u32(struct zwriter *writer, uint32_t value);
