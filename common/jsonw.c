@@ -11,11 +11,6 @@
 
 #define ESCAPE_SIZE sizeof("\\uffff")
 
-void jsonw_init(struct jsonw *json, char *data, size_t size)
-{
-	*json = (struct jsonw){.data = data, .size = size};
-}
-
 static void put(struct jsonw *json, struct zstr text)
 {
 	json->failed |= text.length > json->size - json->used;
@@ -31,34 +26,28 @@ static void begin(struct jsonw *json, bool is_key)
 {
 	char last = json->used > 0 ? json->data[json->used - 1] : '\0';
 	bool in_object = json->depth > 0 && json->ends[json->depth - 1] == '}';
+	bool legal = is_key ? in_object && last != ':' : in_object == (last == ':');
 
-	if (is_key ? !in_object || last == ':' : in_object != (last == ':'))
-		json->failed = true;
-	if (json->depth == 0 && json->used > 0)
-		json->failed = true; /* a second value */
-	if (!strchr("{[:", last))    /* nor at the beginning, where last is NUL */
+	json->failed |= !legal || (json->depth == 0 && json->used > 0); /* one value at the top */
+	if (!strchr("{[:", last)) /* nor at the beginning, where last is NUL */
 		put(json, zstr_from(","));
 }
 
 void jsonw_open(struct jsonw *json, char start, char end)
 {
 	begin(json, false);
-	if (json->depth == JSONW_DEPTH_MAX) {
-		json->failed = true;
-		return;
-	}
-	json->ends[json->depth++] = end;
 	put(json, (struct zstr){&start, 1});
+	json->failed |= json->depth == JSONW_DEPTH_MAX;
+	if (!json->failed)
+		json->ends[json->depth++] = end;
 }
 
 void jsonw_close(struct jsonw *json, char end)
 {
-	/* While nothing has failed, a level that is open has a byte before this one. */
-	if (json->failed || json->depth == 0 || json->ends[json->depth - 1] != end ||
-	    json->data[json->used - 1] == ':') {
-		json->failed = true;
+	json->failed |= json->depth == 0 || json->ends[json->depth - 1] != end ||
+			json->data[json->used - 1] == ':';
+	if (json->failed)
 		return;
-	}
 	json->depth--;
 	put(json, (struct zstr){&end, 1});
 }
@@ -106,24 +95,12 @@ bool jsonw_escape(struct zstr value, char *data, size_t size, size_t *used)
 	return true;
 }
 
-static void put_string(struct jsonw *json, struct zstr value)
+void jsonw_text(struct jsonw *json, bool is_key, struct zstr text)
 {
+	begin(json, is_key);
 	put(json, zstr_from("\""));
-	json->failed = json->failed || !jsonw_escape(value, json->data, json->size, &json->used);
-	put(json, zstr_from("\""));
-}
-
-void jsonw_key_str(struct jsonw *json, struct zstr key)
-{
-	begin(json, true);
-	put_string(json, key);
-	put(json, zstr_from(":"));
-}
-
-void jsonw_str(struct jsonw *json, struct zstr value)
-{
-	begin(json, false);
-	put_string(json, value);
+	json->failed = json->failed || !jsonw_escape(text, json->data, json->size, &json->used);
+	put(json, zstr_from(is_key ? "\":" : "\""));
 }
 
 void jsonw_u64(struct jsonw *json, uint64_t value)
@@ -138,9 +115,4 @@ void jsonw_word(struct jsonw *json, const char *word)
 {
 	begin(json, false);
 	put(json, zstr_from(word));
-}
-
-bool jsonw_done(const struct jsonw *json)
-{
-	return !json->failed && json->depth == 0 && json->used > 0;
 }

@@ -20,7 +20,10 @@ struct jsonw {
 	char ends[JSONW_DEPTH_MAX]; /* '}' or ']' for each level that is open */
 };
 
-void jsonw_init(struct jsonw *json, char *data, size_t size);
+static inline void jsonw_init(struct jsonw *json, char *data, size_t size)
+{
+	*json = (struct jsonw){.data = data, .size = size};
+}
 /* jsonw_object … jsonw_end_object, jsonw_array … jsonw_end_array. */
 #define jsonw_object(json)     jsonw_open((json), '{', '}')
 #define jsonw_end_object(json) jsonw_close((json), '}')
@@ -29,17 +32,21 @@ void jsonw_init(struct jsonw *json, char *data, size_t size);
 void jsonw_open(struct jsonw *json, char start, char end);
 void jsonw_close(struct jsonw *json, char end);
 /* Keys and strings, borrowed: as zstr, or as C strings. */
-void jsonw_key_str(struct jsonw *json, struct zstr key);
-void jsonw_str(struct jsonw *json, struct zstr value);
-#define jsonw_key(json, key)	jsonw_key_str((json), zstr_from(key))
-#define jsonw_cstr(json, value) jsonw_str((json), zstr_from(value))
+void jsonw_text(struct jsonw *json, bool is_key, struct zstr text);
+#define jsonw_key_str(json, ...) jsonw_text((json), true, __VA_ARGS__)
+#define jsonw_str(json, ...)	 jsonw_text((json), false, __VA_ARGS__)
+#define jsonw_key(json, key)	 jsonw_key_str((json), zstr_from(key))
+#define jsonw_cstr(json, value)	 jsonw_str((json), zstr_from(value))
 void jsonw_u64(struct jsonw *json, uint64_t value);
 #define jsonw_bool(json, value) jsonw_word((json), (value) ? "true" : "false")
 #define jsonw_null(json)	jsonw_word((json), "null")
 /* A literal of JSON's; never text from outside. */
 void jsonw_word(struct jsonw *json, const char *word);
 /* True when the text is whole: nothing failed, all closed, one value. */
-bool jsonw_done(const struct jsonw *json);
+static inline bool jsonw_done(const struct jsonw *json)
+{
+	return !json->failed && json->depth == 0 && json->used > 0;
+}
 /* Appends the inside of a JSON string (no quotes) for value to data[size] from *used; false if it
  * does not fit: then *used counts the whole characters that did. */
 bool jsonw_escape(struct zstr value, char *data, size_t size, size_t *used);
