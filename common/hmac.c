@@ -26,4 +26,5 @@ void hmac_sha256(const void *key, size_t key_length, const void *data, size_t le
 		sha256_final(&hash, out);
 	}
 	explicit_bzero(pad, sizeof(pad));
+	explicit_bzero(&hash, sizeof(hash));
 }

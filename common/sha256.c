@@ -74,34 +74,26 @@ void sha256_init(struct sha256 *hash)
 
 void sha256_update(struct sha256 *hash, const void *data, size_t length)
 {
-	const uint8_t *at = data;
+	const uint8_t *bytes = data;
 
-	while (length > 0) {
-		size_t used = hash->length % SHA256_BLOCK_SIZE, room = SHA256_BLOCK_SIZE - used;
-		size_t part = length < room ? length : room;
-
-		memcpy(hash->block + used, at, part);
-		hash->length += part;
-		at += part;
-		length -= part;
-		if (part == room)
+	for (size_t i = 0; i < length; i++) {
+		hash->block[hash->length++ % SHA256_BLOCK_SIZE] = bytes[i];
+		if (hash->length % SHA256_BLOCK_SIZE == 0)
 			compress(hash->state, hash->block);
 	}
 }
 
 void sha256_final(struct sha256 *hash, uint8_t out[SHA256_SIZE])
 {
-	static const uint8_t padding[SHA256_BLOCK_SIZE] = {0x80};
 	uint64_t bits = htobe64(hash->length * 8);
 
-	/* A 1 bit and zeros, so that the count of bits ends a block. */
-	sha256_update(hash, padding,
-		      1 + (119 - hash->length % SHA256_BLOCK_SIZE) % SHA256_BLOCK_SIZE);
+	sha256_update(hash, "\x80", 1);
+	while (hash->length % SHA256_BLOCK_SIZE != SHA256_BLOCK_SIZE - sizeof(bits))
+		sha256_update(hash, "", 1);
 	sha256_update(hash, &bits, sizeof(bits));
 	for (size_t i = 0; i < 8; i++)
 		hash->state[i] = htobe32(hash->state[i]);
 	memcpy(out, hash->state, SHA256_SIZE);
-	explicit_bzero(hash, sizeof(*hash));
 }
 
 void sha256(const void *data, size_t length, uint8_t out[SHA256_SIZE])
