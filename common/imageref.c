@@ -62,17 +62,14 @@ static bool tag_valid(struct zstr tag)
 /* The engine knows these three and refuses every other algorithm. */
 static bool digest_valid(struct zstr digest)
 {
+	static const char *const algorithms[] = {"sha256", "sha384", "sha512"};
 	struct zstr hex = zstr_from("");
-	size_t digits = 0;
 
 	(void)cut(&digest, ':', &hex); /* without one hex stays empty */
-	if (zstr_equal(digest, "sha256"))
-		digits = 64;
-	else if (zstr_equal(digest, "sha384"))
-		digits = 96;
-	else if (zstr_equal(digest, "sha512"))
-		digits = 128;
-	return digits > 0 && hex.length == digits && text_span(hex, 0, HEX) == digits;
+	for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++)
+		if (zstr_equal(digest, algorithms[i]))
+			return hex.length == 64 + 32 * i && text_span(hex, 0, HEX) == hex.length;
+	return false;
 }
 
 /* "<64 hex>" and "sha256:<64 hex>" would name any image that the engine has, whatever its name. */
@@ -100,13 +97,12 @@ static bool take_domain(struct zstr *path, struct zstr *domain)
 int imageref_parse(struct zstr text, struct imageref *out)
 {
 	struct imageref image = {text, zstr_from("docker.io"), zstr_from(""), zstr_from("")};
-	struct zstr path;
 
 	if (text.length == 0 || text.length > IMAGEREF_MAX || is_image_id(text))
 		return -EINVAL;
 	if (cut(&text, '@', &image.digest) && !digest_valid(image.digest))
 		return -EINVAL;
-	path = text;
+	struct zstr path = text;
 	if (!take_domain(&path, &image.domain))
 		return -EINVAL;
 	if (cut(&path, ':', &image.tag) && !tag_valid(image.tag))

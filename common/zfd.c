@@ -7,9 +7,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,11 +20,6 @@ void zfd_closep(int *fd)
 		(void)close(*fd); /* nothing written waits here: written files are closed by hand */
 	*fd = -1;
 	errno = saved;
-}
-
-void zfd_freep(void *pointer)
-{
-	free(*(void **)pointer);
 }
 
 void zfd_fclosep(FILE **file)
@@ -51,21 +43,6 @@ int zfd_open_beneath(int dirfd, const char *path, int flags, mode_t mode)
 	long fd = ZFD_RETRY(syscall(SYS_openat2, dirfd, path, &how, sizeof(how)));
 
 	return fd < 0 ? -errno : (int)fd;
-}
-
-int zfd_write_all(int fd, const void *data, size_t length)
-{
-	const uint8_t *at = data;
-
-	while (length > 0) {
-		ssize_t written = ZFD_RETRY(write(fd, at, length));
-
-		if (written < 0)
-			return -errno;
-		at += written;
-		length -= (size_t)written;
-	}
-	return 0;
 }
 
 ssize_t zfd_read_all(int fd, void *buffer, size_t size)
@@ -104,52 +81,45 @@ union control {
 	char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(ZFD_PACKET_FDS_MAX * sizeof(int))];
 };
 
-int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count,
-	     int flags)
+int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t count, int flags)
 {
 	union control control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
 	/* sendmsg only reads, but an iovec has no const. */
 	struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = length};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
-	if (fd_count > ZFD_PACKET_FDS_MAX)
+	if (count > ZFD_PACKET_FDS_MAX)
 		return -EINVAL;
-	if (fd_count > 0) {
-		control.header.cmsg_len = CMSG_LEN(fd_count * sizeof(int));
-		memcpy(CMSG_DATA(&control.header), fds, fd_count * sizeof(int));
+	if (count > 0) {
+		control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
 		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
 	}
 	return ZFD_RETRY(sendmsg(socket, &message, flags | MSG_NOSIGNAL)) < 0 ? -errno : 0;
 }
 
 void zfd_packet_close(struct zfd_packet *packet)
 {
-	for (size_t i = 0; i < ZFD_PACKET_FDS_MAX; i++)
+	for (size_t i = 0; i < packet->fd_count; i++)
 		zfd_closep(&packet->fds[i]);
 	packet->fd_count = 0;
 }
 
-/* Takes over what one control message holds.  Descriptors that the packet has no room for are
- * closed, and counted. */
+/* Takes over what one control message holds; the kernel makes at most one of each type. */
 static void take_control(struct zfd_packet *packet, const struct cmsghdr *header)
 {
-	const unsigned char *data = CMSG_DATA(header);
 	size_t length = header->cmsg_len - CMSG_LEN(0);
 	struct ucred sender;
 
-	if (header->cmsg_type == SCM_CREDENTIALS && length == sizeof(sender)) {
-		memcpy(&sender, data, sizeof(sender));
+	_Static_assert(sizeof(union control) - CMSG_LEN(0) <= sizeof(packet->fds), "room for all");
+	if (header->cmsg_type == SCM_RIGHTS) {
+		memcpy(packet->fds, CMSG_DATA(header), length);
+		packet->fd_count = length / sizeof(int);
+	} else if (header->cmsg_type == SCM_CREDENTIALS && length == sizeof(sender)) {
+		memcpy(&sender, CMSG_DATA(header), sizeof(sender));
 		packet->peer_uid = sender.uid;
 		packet->peer_pid = sender.pid;
-	}
-	for (size_t i = 0; header->cmsg_type == SCM_RIGHTS && i < length / sizeof(int); i++) {
-		_cleanup_fd_ int fd = -1;
-
-		memcpy(&fd, data + i * sizeof(fd), sizeof(fd));
-		if (packet->fd_count < ZFD_PACKET_FDS_MAX)
-			packet->fds[packet->fd_count] = TAKE_FD(fd);
-		packet->fd_count++;
 	}
 }
 
@@ -163,10 +133,8 @@ int zfd_receive(int socket, struct zfd_packet *packet, int flags)
 				 .msg_controllen = sizeof(control)};
 	ssize_t length = ZFD_RETRY(recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC));
 
-	packet->length = length > 0 ? (size_t)length : 0;
-	packet->fd_count = 0;
-	packet->peer_uid = (uid_t)-1;
-	packet->peer_pid = -1;
+	*packet = (struct zfd_packet){packet->data, packet->size, .peer_uid = (uid_t)-1,
+				      .peer_pid = -1};
 	memset(packet->fds, -1, sizeof(packet->fds));
 	if (length < 0)
 		return -errno;
@@ -177,6 +145,7 @@ int zfd_receive(int socket, struct zfd_packet *packet, int flags)
 		zfd_packet_close(packet);
 		return message.msg_flags & MSG_TRUNC ? -EMSGSIZE : -ETOOMANYREFS;
 	}
+	packet->length = (size_t)length;
 	/* Not the end of the stream but an empty packet, if it came with control data. */
 	return length > 0 || packet->fd_count > 0 || packet->peer_pid != -1;
 }
@@ -196,8 +165,7 @@ int zfd_wait(int fd, short events, uint64_t deadline_ms)
 
 	do {
 		uint64_t now = zfd_now_ms(), left = deadline_ms > now ? deadline_ms - now : 0;
-		struct timespec timeout = {.tv_sec = (time_t)(left / 1000),
-					   .tv_nsec = (long)(left % 1000) * 1000000};
+		struct timespec timeout = {(time_t)(left / 1000), (long)(left % 1000) * 1000000};
 
 		ready = ppoll(&entry, 1, &timeout, NULL);
 	} while (ready < 0 && errno == EINTR);
@@ -208,12 +176,10 @@ int zfd_wait(int fd, short events, uint64_t deadline_ms)
 
 int zfd_parse_u64(const char *text, uint64_t max, uint64_t *value)
 {
-	uint64_t number;
-
 	if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
 		return -EINVAL;
 	errno = 0;
-	number = strtoull(text, NULL, 10);
+	uint64_t number = strtoull(text, NULL, 10);
 	if (errno == ERANGE || number > max)
 		return -ERANGE;
 	*value = number;

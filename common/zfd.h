@@ -6,12 +6,10 @@
 #pragma once
 #include <errno.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #define _cleanup_(function) __attribute__((cleanup(function)))
@@ -20,7 +18,10 @@
 void zfd_closep(int *fd);
 #define _cleanup_fd_ _cleanup_(zfd_closep)
 /* free(*(void **)pointer) */
-void zfd_freep(void *pointer);
+static inline void zfd_freep(void *pointer)
+{
+	free(*(void **)pointer);
+}
 #define _cleanup_free_ _cleanup_(zfd_freep)
 void zfd_fclosep(FILE **file);
 #define _cleanup_file_ _cleanup_(zfd_fclosep)
@@ -51,22 +52,21 @@ int zfd_sealed_memfd(const char *name, const void *data, size_t length);
  * negative errno. */
 ssize_t zfd_check_sealed(int fd, size_t max);
 
-#define ZFD_PACKET_FDS_MAX 4
+#define ZFD_PACKET_FDS_MAX  4
+#define ZFD_PACKET_FDS_ROOM 12 /* as many as the kernel could put in place of a sender */
 
 struct zfd_packet {
-	uint8_t *data;		     /* buffer of the caller */
-	size_t size;		     /* its capacity */
-	size_t length;		     /* received */
-	int fds[ZFD_PACKET_FDS_MAX]; /* owned by the caller after receive; -1 = none */
+	uint8_t *data;	     /* buffer of the caller */
+	size_t size, length; /* its capacity; received */
 	size_t fd_count;
+	int fds[ZFD_PACKET_FDS_ROOM]; /* owned by the caller after receive; -1 = none */
 	uid_t peer_uid; /* from SCM_CREDENTIALS when SO_PASSCRED is on, else (uid_t)-1 */
 	pid_t peer_pid; /* same, else -1 */
 };
 
-/* Sends one packet with fd_count descriptors (borrowed).  0 or a negative errno; never raises
+/* Sends one packet with count descriptors (borrowed).  0 or a negative errno; never raises
  * SIGPIPE. flags: 0 or MSG_DONTWAIT. */
-int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t fd_count,
-	     int flags);
+int zfd_send(int socket, const void *data, size_t length, const int *fds, size_t count, int flags);
 /* Receives one packet.  Returns 1, 0 at end of stream, or a negative errno:
  * -EMSGSIZE packet larger than the buffer, -ETOOMANYREFS more descriptors than a packet holds or
  * control data cut (in both cases everything received is closed), -EAGAIN with MSG_DONTWAIT. */

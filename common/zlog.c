@@ -9,39 +9,25 @@
 #include "common/zfd.h"
 #include <stdarg.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LINE_MAX_BYTES 2048 /* PIPE_BUF is 4096: a line is never torn by another process's */
-#define TEXT_MAX_BYTES 2048 /* before escaping; a longer text is cut */
-#define REQUEST_ID_MAX 64
 
-/* The log is the process's own, like stderr itself: its set-up is the one state outside a main
+/* The log is the process's own, like stderr itself: its form is the one state outside a main
  * context. */
-static struct {
-	const char *process;
-	enum zlog_level highest;
-	bool json;
-	pid_t pid;
-	char request_id[6 * REQUEST_ID_MAX + 1]; /* escaped: one byte becomes at most six */
-} setup = {.process = "main", .highest = ZLOG_INFO};
+static struct zlog_form form = {
+	.highest = ZLOG_INFO, .start = "", .middle = " ", .rest = " main: ", .end = "\n"};
 
-void zlog_setup(const char *process, enum zlog_level highest, bool json)
+void zlog_use(const struct zlog_form *other)
 {
-	setup.process = process;
-	setup.highest = highest;
-	setup.json = json;
-	setup.pid = getpid();
+	form = *other;
 }
 
-void zlog_request(const char *request_id)
+void zlog_start(const char *process, enum zlog_level highest)
 {
-	struct zstr id = zstr_from(request_id);
-	size_t used = 0;
-
-	if (id.length > REQUEST_ID_MAX)
-		id.length = REQUEST_ID_MAX;
-	(void)jsonw_escape(id, setup.request_id, sizeof(setup.request_id) - 1, &used); /* fits */
-	setup.request_id[used] = '\0';
+	form = (struct zlog_form){.highest = highest, .start = "", .middle = " ", .end = "\n"};
+	(void)snprintf(form.rest, sizeof(form.rest),
+		       " %.32s[%d] %.32s: ", program_invocation_short_name, getpid(),
+		       process); /* fits */
 }
 
 void zlog_utc(uint64_t seconds, char out[ZLOG_UTC_SIZE])
@@ -60,44 +46,29 @@ void zlog_utc(uint64_t seconds, char out[ZLOG_UTC_SIZE])
 		       of_day / 3600, of_day / 60 % 60, of_day % 60);
 }
 
-/* All that stands before the text; its length.  Every part is bounded: it is far below a line. */
-static size_t write_head(enum zlog_level level, char *line, size_t size)
-{
-	static const char *const levels[] = {"error", "warning", "info", "debug"};
-	const char *name = setup.json ? ",\"request_id\":\"" : " request_id=";
-	bool has_id = setup.request_id[0] != '\0';
-	struct timespec now = {0};
-	char utc[ZLOG_UTC_SIZE];
-
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail: the clock always exists */
-	zlog_utc((uint64_t)now.tv_sec, utc);
-	return (size_t)snprintf(
-		line, size,
-		setup.json ? "{\"ts\":\"%s.%06ldZ\",\"level\":\"%s\",\"program\":\"%.32s\","
-			     "\"pid\":%d,\"process\":\"%.32s\"%s%s%s,\"text\":\""
-			   : "%s.%06ldZ %s %.32s[%d] %.32s:%s%s%s ",
-		utc, now.tv_nsec / 1000, levels[level], program_invocation_short_name, setup.pid,
-		setup.process, has_id ? name : "", setup.request_id,
-		has_id && setup.json ? "\"" : "");
-}
-
 void zlog(enum zlog_level level, const char *format, ...)
 {
-	char line[LINE_MAX_BYTES], text[TEXT_MAX_BYTES] = "";
-	const char *tail = setup.json ? "\"}\n" : "\n";
-	size_t room = sizeof(line) - strlen("...") - strlen(tail) - 1, used;
+	static const char *const levels[] = {"error", "warning", "info", "debug"};
+	char line[LINE_MAX_BYTES], text[LINE_MAX_BYTES] = "", utc[ZLOG_UTC_SIZE];
+	/* What stands before the text is far below a line. */
+	size_t room = sizeof(line) - strlen("...") - strlen(form.end) - 1, used;
+	struct timespec now = {0};
 	int saved = errno;
 	va_list arguments;
 	bool cut;
 
-	if (level > setup.highest)
+	if (level > form.highest)
 		return;
 	va_start(arguments, format);
 	cut = (size_t)vsnprintf(text, sizeof(text), format, arguments) >= sizeof(text);
 	va_end(arguments);
-	used = write_head(level, line, room);
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail: the clock always exists */
+	zlog_utc((uint64_t)now.tv_sec, utc);
+	used = (size_t)snprintf(line, room, "%s%s.%06ldZ%s%s%s", form.start, utc,
+				now.tv_nsec / 1000, form.middle, levels[level], form.rest);
 	cut |= !jsonw_escape(zstr_from(text), line, room, &used);
-	used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", cut ? "..." : "", tail);
+	used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", cut ? "..." : "",
+				 form.end);
 	(void)!ZFD_RETRY(write(STDERR_FILENO, line, used)); /* nobody is left to be told */
 	errno = saved;
 }

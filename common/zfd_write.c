@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making a sealed memfd.  For the broker, which passes large payloads in one;
- * a helper only checks what it was given.  Needs no privilege.
+ * Writing.  For the broker, whose descriptors may take less than all at once;
+ * a helper sends packets and appends lines.  Needs no privilege.
  */
 #include "common/zfd.h"
 #include <fcntl.h>
 #include <sys/mman.h>
+
+int zfd_write_all(int fd, const void *data, size_t length)
+{
+	const uint8_t *at = data;
+
+	while (length > 0) {
+		ssize_t written = ZFD_RETRY(write(fd, at, length));
+
+		if (written < 0)
+			return -errno;
+		at += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
 
 int zfd_sealed_memfd(const char *name, const void *data, size_t length)
 {
