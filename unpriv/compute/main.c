@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,6 +62,7 @@ static void work(void *context, int jobs, int channel)
 
 	for (unsigned i = 0; i < broker->config.rabbit_count; i++)
 		secret_clear(&broker->config.rabbit[i].password);
+	(void)prctl(PR_SET_NAME, "keelson-worker"); /* what ps shows; nothing hangs on it */
 	zlog_setup("worker", level_of(broker, &broker->config), broker->config.use_json);
 	rules_worker(&broker->rules, &source);
 	worker_main(&options);
@@ -73,6 +75,7 @@ static void publish(void *context, int socket)
 
 	secret_clear(&broker->config.db_password);
 	secret_clear(&broker->config.auth_encryption_key);
+	(void)prctl(PR_SET_NAME, "keelson-publish"); /* likewise; 15 bytes at most */
 	zlog_setup("publisher", level_of(broker, &broker->config), broker->config.use_json);
 	rules_publisher(&broker->rules, &source);
 	publisher_main(&broker->config, socket, &broker->rules.confine);

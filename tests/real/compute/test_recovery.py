@@ -116,8 +116,8 @@ def worker_killed_is_replaced(client):
     container = running(client)
     workers = []
     for pid in NODE.children():
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            if b"worker" in file.read():
+        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            if file.read().strip() == "keelson-worker":
                 workers.append(pid)
     if not workers:
         raise AssertionError("no process shows itself as a worker")
