@@ -5,14 +5,15 @@
 -- Names of constraints, indexes and sequences (table_id_seq, by "serial") are those of the
 -- migrations, so that later ones find what they alter.  What is referred to comes first.
 --
--- alembic_version stays empty: the tables carry no revision of their own.  Before a later
--- "zun-db-manage upgrade", run "zun-db-manage stamp" with the head revision of the installed Zun.
+-- alembic_version names the last of those migrations, so that "zun-db-manage upgrade" finds nothing to do.
 -- quota_usages has neither key nor default for id: so it is upstream.
 
 CREATE TABLE alembic_version (
 	version_num varchar(32) NOT NULL,
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
+
+INSERT INTO alembic_version (version_num) VALUES ('3f2b36231bee');
 
 CREATE TABLE zun_service (
 	id serial,
