@@ -576,6 +576,8 @@ static void cut_and_killed(const struct proto_row *row)
 		if (!attack.without_hello)
 			say_hello(victim.channel);
 		put_header(&attack.header, frame);
+		if (how == SHUT_RD) /* before, or the answer has arrived and nothing is wrong yet */
+			(void)shutdown(victim.channel, how);
 		(void)send_frame(victim.channel, frame, attack.length, -1, 0);
 		(void)shutdown(victim.channel, how);
 		count_case(row, attack.what, (size_t)how, victim_wait(&victim, WAIT_MS),
