@@ -75,8 +75,10 @@ static int record_recovery(struct audit *audit, uint64_t bytes, uint64_t taken, 
 	const size_t mark = strlen(AUDIT_FRAGMENT_END);
 	char hex[2 * SHA256_SIZE + 1];
 	int r = audit_hash_range(audit->fd, end_of(audit->state)->length, bytes, hex);
-	if (r == 0 && bytes > 0)
-		r = zfd_write_all(audit->fd, AUDIT_FRAGMENT_END, mark);
+	if (r == 0 && bytes > 0) {
+		ssize_t written = ZFD_RETRY(write(audit->fd, AUDIT_FRAGMENT_END, mark));
+		r = written < 0 ? -errno : (size_t)written < mark ? -ENOSPC : 0;
+	}
 	if (r < 0)
 		return r;
 	(void)snprintf(entry.args, sizeof(entry.args),

@@ -40,7 +40,7 @@ static _Noreturn void run_server(const struct helper *first, int channel)
 	helper.channel = channel;
 	helper.first = false;
 	helper.servers = 0;
-	zlog_setup(helper.domain->name, ZLOG_INFO, false);
+	zlog_start(helper.domain->name, ZLOG_INFO);
 	if (sandbox_confine(SANDBOX_DOCKER_SERVER, &confine, &err) < 0)
 		helper_surprise(&helper, HELPER_EXIT_SANDBOX, err.msg);
 	_exit(helper_serve(&helper));

@@ -58,7 +58,7 @@ static int run_service(const struct launch_options *options)
 		.children = {[LAUNCH_DOCKER] = {.name = "docker helper", .pidfd = -1},
 			     [LAUNCH_BROKER] = {.name = "broker", .pidfd = -1}}};
 	struct zerr err;
-	zlog_setup("launcher", ZLOG_INFO, false);
+	zlog_start("launcher", ZLOG_INFO);
 	launch.options = options;
 	int r = launch_prepare(&launch, &err);
 	if (r == 0)
@@ -96,7 +96,7 @@ static int respawn(const struct launch_options *options)
 	(void)sigaddset(&signals, SIGHUP);
 	(void)sigaddset(&signals, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &signals, &before);
-	zlog_setup("respawn", ZLOG_INFO, false);
+	zlog_start("respawn", ZLOG_INFO);
 	for (;;) {
 		uint64_t began = zfd_now_ms();
 		pid_t child = fork();
@@ -178,7 +178,7 @@ int main(int count, char **words)
 	else
 		options.arguments = no_arguments;
 	if (geteuid() != 0) {
-		zlog_setup("launcher", ZLOG_INFO, false);
+		zlog_start("launcher", ZLOG_INFO);
 		zlog_error("%s: only root can start a service in pieces", options.service);
 		return EXIT_FAILURE;
 	}

@@ -89,7 +89,7 @@ static _Noreturn void run_docker(struct launch *launch, pid_t parent)
 					  .file_size_max = AUDIT_FILE_MAX,
 					  .board = helper.board};
 	struct zerr err;
-	zlog_setup(docker_domain.name, ZLOG_INFO, false);
+	zlog_start(docker_domain.name, ZLOG_INFO);
 	must(munmap(launch->board, sizeof(*launch->board)), &err);
 	(void)snprintf(folder, sizeof(folder), "%.*s", slash > 0 ? (int)slash : 1,
 		       site->docker_socket);
