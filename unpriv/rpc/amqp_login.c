@@ -127,13 +127,13 @@ static int make_response(const struct amqp_client *client, const char *mechanism
 
 static int send_start_ok(struct amqp_client *client, const char *mechanism, amqp_bytes_t response)
 {
-	char name[128];
+	char name[128] = "";
 	amqp_table_entry_t capabilities[] = {true_entry("authentication_failure_close"),
 					     true_entry("connection.blocked"),
 					     true_entry("consumer_cancel_notify")};
 	amqp_table_entry_t properties[] = {text_entry("product", "keelson"),
 					   text_entry("product_version", "0.1"),
-					   text_entry("connection_name", name),
+					   {.key = amqp_wire_bytes("connection_name")},
 					   {.key = amqp_wire_bytes("capabilities")}};
 	amqp_connection_start_ok_t ok = {.client_properties = {.num_entries = 4,
 							       .entries = properties},
