@@ -302,5 +302,6 @@ int helper_serve(struct helper *helper)
 	memset(helper->used, 0, sizeof(helper->used));
 	while (receive(helper, &packet) && serve_one(helper, &packet))
 		;
+	helper_wait_servers(helper);
 	return 0;
 }

@@ -11,3 +11,5 @@ void helper_surprise(const struct helper *helper, enum helper_exit status, const
 void helper_open_channel(struct helper *helper, struct helper_result *result);
 /* Takes the dead servers' statuses; one that did not end in order ends this process too. */
 void helper_reap(struct helper *helper);
+/* At the end of the domain: waits until the servers, whose channels have ended too, have ended. */
+void helper_wait_servers(struct helper *helper);

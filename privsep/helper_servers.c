@@ -9,11 +9,17 @@
 #include "common/zfd.h"
 #include "common/zlog.h"
 #include "policy/sandbox.h"
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* What servers get to end the request that they are at, when the domain ends; less than the
+ * launcher waits for all of it. */
+#define SERVERS_WAIT_MS 5000U
 
 int helper_channel(int pair[2])
 {
@@ -92,5 +98,16 @@ void helper_reap(struct helper *helper)
 		if (WIFEXITED(status)) /* the server has said why */
 			_exit(WEXITSTATUS(status));
 		helper_surprise(helper, HELPER_EXIT_SERVER, strsignal(WTERMSIG(status)));
+	}
+}
+
+void helper_wait_servers(struct helper *helper)
+{
+	uint64_t deadline = zfd_now_ms() + SERVERS_WAIT_MS;
+	struct signalfd_siginfo signal;
+	while (helper->servers > 0 && zfd_wait(helper->signals, POLLIN, deadline) == 0) {
+		(void)!read(helper->signals, &signal,
+			    sizeof(signal)); /* which one is all the same */
+		helper_reap(helper);
 	}
 }

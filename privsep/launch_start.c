@@ -62,6 +62,7 @@ static void drop(struct sandbox_drop *drop, int *keep, size_t count, pid_t paren
 			keep[j] = keep[j - 1];
 			keep[j - 1] = fd;
 		}
+	(void)clearenv(); /* the broker's is made beforehand; nobody else has one */
 	drop->keep = keep;
 	drop->keep_count = count;
 	must(sandbox_drop(drop, &err), &err);
@@ -162,6 +163,7 @@ static _Noreturn void run_broker(struct launch *launch, pid_t parent)
 	sigset_t none;
 	struct zerr err;
 	int program = open_program(launch->options->broker, &err);
+	make_environment(launch, environment);
 	must(program, &err);
 	int fds[] = {launch->docker_channel[1], launch->broker_board, launch->link[1], program};
 	if (place_descriptors(fds, sizeof(fds) / sizeof(fds[0])) < 0)
@@ -174,7 +176,6 @@ static _Noreturn void run_broker(struct launch *launch, pid_t parent)
 	(void)sigemptyset(&none);		     /* cannot fail */
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* the same */
 	(void)signal(SIGPIPE, SIG_DFL);
-	make_environment(launch, environment);
 	(void)fexecve(FD_PROGRAM, launch->options->arguments, environment);
 	(void)zerr_errno(&err, -errno, "broker %s", launch->options->broker);
 	give_up(&err);

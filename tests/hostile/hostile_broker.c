@@ -173,8 +173,9 @@ static void count_case(const struct proto_row *row, const char *what, size_t det
  */
 static int outcome(struct victim *victim, const struct attack *attack)
 {
-	_cleanup_fd_ int fd = -1;
+	int fd = -1;
 	int r = receive_answer(victim->channel, attack->header.type, attack->header.sequence, &fd);
+	zfd_closep(&fd); /* a server's channel: the domain would wait for it */
 	int status = victim_finish(victim);
 	if (r == 0)
 		return status == HELPER_EXIT_OK ? ANSWERS : status;
@@ -569,7 +570,7 @@ static void wrong_fields(const struct proto_row *row)
 static void cut_and_killed(const struct proto_row *row)
 {
 	struct victim victim;
-	int status;
+	int status, fd = -1;
 	for (int how = SHUT_RD; how <= SHUT_RDWR; how++) {
 		struct attack attack = attack_of(row, "half closed", HELPER_EXIT_OK);
 		victim_start(&victim, &victims);
@@ -580,6 +581,10 @@ static void cut_and_killed(const struct proto_row *row)
 			(void)shutdown(victim.channel, how);
 		(void)send_frame(victim.channel, frame, attack.length, -1, 0);
 		(void)shutdown(victim.channel, how);
+		if (how == SHUT_WR &&
+		    receive_answer(victim.channel, row->number, attack.header.sequence, &fd) < 0)
+			count_case(row, "answer to a half-closed channel", 0, 1, 0);
+		zfd_closep(&fd);
 		count_case(row, attack.what, (size_t)how, victim_wait(&victim, WAIT_MS),
 			   HELPER_EXIT_OK);
 	}
