@@ -64,7 +64,7 @@ class Suites:
             self.runner.note("FAIL", label, f"build {build} has no test of suite {suite}")
         for test in tests:
             self.runner.suite(f"{label} {test['name']}", test["cmd"], seconds=seconds,
-                              environment={**test["env"], **(environment or {})}, directory=test.get("workdir") or ROOT)
+                              environment={**test["env"], **(environment or {})}, directory=test.get("workdir") or self.folder(build), whole=True)
 
     def suite_build(self):
         for name in ("gcc", "clang", "sanitized"):
@@ -84,7 +84,8 @@ class Suites:
         self.meson_suite("gcc", "hostile", "hostile", seconds=300)
 
     def suite_lint(self):
-        self.runner.suite("lint", [os.path.join(ROOT, "tests/lint/run")], directory=ROOT)
+        environment = {"KEELSON_BUILD": self.folder("gcc")} if self.build("gcc") else {}
+        self.runner.suite("lint", [os.path.join(ROOT, "tests/lint/run")], environment=environment, directory=ROOT)
 
     def suite_static(self):
         if self.build("gcc") and self.build("clang"):
