@@ -69,7 +69,8 @@ static void end_unaccepted(struct dispatcher *d, struct job *job)
 	jobs_press(d);
 }
 
-/* The classification failed for want of something (disk, memory): the message waits, unacknowledged. */
+/* The classification failed for want of something (disk, memory): the message waits,
+ * unacknowledged. */
 static void try_again(struct dispatcher *d, struct job *job, int error)
 {
 	zlog_error("message of order %016llx: it cannot be taken now: %s",
@@ -90,7 +91,8 @@ static void end_duplicate(struct dispatcher *d, struct job *job)
 	job_forget_intent(d, job);
 	consumer_ack(d->consumer, &job->delivery);
 	if (job->record.call)
-		(void)replies_repeat(d->replies, &job->record); /* not known: still at work, or long ago */
+		(void)replies_repeat(d->replies,
+				     &job->record); /* not known: still at work, or long ago */
 	end_unaccepted(d, job);
 }
 
@@ -143,7 +145,8 @@ static void accept_job(struct dispatcher *d, struct job *job)
 {
 	bool resumed = job->record.resumed;
 
-	/* Without an id the second delivery could not be told from the first: leave it to that one. */
+	/* Without an id the second delivery could not be told from the first: leave it to that one.
+	 */
 	if (!resumed && job->record.unique_id[0] == '\0' &&
 	    !consumer_holds(d->consumer, &job->delivery)) {
 		job_forget_intent(d, job);
@@ -172,7 +175,8 @@ static void accept_job(struct dispatcher *d, struct job *job)
 	jobs_press(d);
 }
 
-void accept_classified(struct dispatcher *d, struct job *job, const struct job_result *result, int fd)
+void accept_classified(struct dispatcher *d, struct job *job, const struct job_result *result,
+		       int fd)
 {
 	bool resumed = job->record.resumed;
 	char intent[sizeof(job->record.intent)];

@@ -6,7 +6,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { OPTION_FILE = 256, OPTION_DIRECTORY, OPTION_LOG_FILE, OPTION_VERSION, OPTION_HELP, OPTION_IGNORED };
+enum {
+	OPTION_FILE = 256,
+	OPTION_DIRECTORY,
+	OPTION_LOG_FILE,
+	OPTION_LOG_DIR,
+	OPTION_VERSION,
+	OPTION_HELP,
+	OPTION_IGNORED
+};
 
 static int add(const char **list, const char *value)
 {
@@ -23,7 +31,7 @@ static void usage(FILE *to, const char *program)
 {
 	(void)fprintf(to,
 		      "usage: %s [--config-file FILE]... [--config-dir FOLDER]... [--debug] "
-		      "[--log-file FILE] [--version]\n",
+		      "[--log-file FILE] [--log-dir FOLDER] [--version]\n",
 		      program);
 }
 
@@ -36,6 +44,9 @@ static int take(struct arguments *arguments, int option, const char *value)
 		return add(arguments->directories, value);
 	case OPTION_LOG_FILE:
 		arguments->log_file = value;
+		return 0;
+	case OPTION_LOG_DIR:
+		arguments->log_dir = value;
 		return 0;
 	case 'd':
 		arguments->debug = true;
@@ -64,6 +75,7 @@ int arguments_parse(struct arguments *arguments, int argc, char **argv, const ch
 		{"config-dir", required_argument, NULL, OPTION_DIRECTORY},
 		{"log-file", required_argument, NULL, OPTION_LOG_FILE},
 		{"logfile", required_argument, NULL, OPTION_LOG_FILE},
+		{"log-dir", required_argument, NULL, OPTION_LOG_DIR},
 		{"debug", no_argument, NULL, 'd'},
 		{"nodebug", no_argument, NULL, OPTION_IGNORED},
 		{"use-syslog", no_argument, NULL, OPTION_IGNORED},

@@ -14,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_MS 250
+#define TICK_MS	    250
 #define WORKERS_CAP 32U
-/* Two for calls, one for casts: with fewer nothing would be left for one of them. */
-#define WORKERS_LEAST 3U
+/* Two for calls, one for casts, one for what is short: with fewer nothing would be left for one of
+ * them. */
+#define WORKERS_LEAST 4U
 /* What a child says when it cannot prove its sandbox: then none may run (policy/sandbox.h). */
 #define EXIT_SANDBOX 70
-#define DEFAULT_PERIOD_S 60
 /* How long taking messages waits for the first rows of this node. */
 #define ROWS_WAIT_MS 5000
 
@@ -39,7 +39,8 @@ void dispatcher_consume(struct dispatcher *d)
 
 	if (d->begun || d->stopping || d->recovery != RECOVER_DONE)
 		return;
-	/* Who is told that we are ready finds our rows; a slow engine does not hold that up for long. */
+	/* Who is told that we are ready finds our rows; a slow engine does not hold that up for
+	 * long. */
 	if (!rows && zfd_now_ms() - d->start_ms < ROWS_WAIT_MS)
 		return;
 	d->begun = true;
@@ -109,25 +110,12 @@ static int hook_equip(void *context)
 	return d->options->hooks->open_channel(d->options->context);
 }
 
-static void leave_running(struct dispatcher *d, const struct job *job)
-{
-	enum job_class class = CLASS_CAST;
-
-	if (job->kind == JOB_CLASSIFY)
-		class = CLASS_CLASSIFY;
-	else if (job->kind == JOB_HEARTBEAT)
-		class = CLASS_SERVICE;
-	else if (job->kind == JOB_RUN && job->record.call)
-		class = CLASS_CALL;
-	d->running[class]--;
-}
-
 static void hook_result(void *context, void *cookie, const struct job_result *result, int fd)
 {
 	struct dispatcher *d = context;
 	struct job *job = cookie;
 
-	leave_running(d, job);
+	d->running[job_class(job)]--;
 	if (job->kind == JOB_CLASSIFY)
 		accept_classified(d, job, result, fd);
 	else
@@ -139,7 +127,7 @@ static void hook_died(void *context, void *cookie)
 	struct dispatcher *d = context;
 	struct job *job = cookie;
 
-	leave_running(d, job);
+	d->running[job_class(job)]--;
 	if (job->kind == JOB_CLASSIFY)
 		accept_died(d, job);
 	else
@@ -189,57 +177,6 @@ static const struct replies_hooks replies_hooks = {.publish = hook_publish,
 
 /* The clock. */
 
-static void queue_periodic(struct dispatcher *d, enum job_kind kind, bool *queued)
-{
-	struct job *job = job_new(d, kind);
-
-	if (!job)
-		return; /* next time */
-	*queued = true;
-	job_queue(d, job);
-}
-
-/* The rows that say that this node is there.  The heartbeat only while the bus is heard: an agent that is
- * deaf must be seen as down (known-faults F02). */
-static void do_periodic(struct dispatcher *d, uint64_t now_ms)
-{
-	int64_t period_s = d->config->periodic_interval_max;
-	uint64_t period = (uint64_t)(period_s > 0 && period_s < 3600 ? period_s : DEFAULT_PERIOD_S) *
-			  1000;
-
-	if (d->stopping)
-		return;
-	if (now_ms >= d->heartbeat_ms && !d->heartbeat_queued && consumer_is_alive(d->consumer)) {
-		d->heartbeat_ms = now_ms + period;
-		queue_periodic(d, JOB_HEARTBEAT, &d->heartbeat_queued);
-	}
-	if (now_ms >= d->inventory_ms && !d->inventory_queued) {
-		d->inventory_ms = now_ms + period;
-		queue_periodic(d, JOB_INVENTORY, &d->inventory_queued);
-	}
-}
-
-/* Signs of life to callers who asked for them. */
-static void do_monitors(struct dispatcher *d, uint64_t now_ms)
-{
-	struct job *job;
-
-	TAILQ_FOREACH(job, &d->all, all) {
-		if (job->monitor_ms == 0 || now_ms < job->monitor_ms)
-			continue;
-		job->monitor_ms += (uint64_t)job->record.monitor_s * 500;
-		replies_sign_of_life(d->replies, &job->record);
-	}
-}
-
-static void do_watchdog(struct dispatcher *d, uint64_t now_ms)
-{
-	if (d->notify.every_ms == 0 || now_ms < d->watchdog_ms)
-		return;
-	d->watchdog_ms = now_ms + d->notify.every_ms;
-	notify_send(&d->notify, "WATCHDOG=1");
-}
-
 static void tick(void *context)
 {
 	struct dispatcher *d = context;
@@ -249,9 +186,9 @@ static void tick(void *context)
 	pool_tick(d->pool, now);
 	replies_tick(d->replies, now);
 	jobs_wake(d, now);
-	do_monitors(d, now);
+	clock_monitors(d, now);
 	dispatcher_consume(d);
-	do_watchdog(d, now);
+	clock_watchdog(d, now);
 	if (d->stopping)
 		stop_tick(d, now);
 }
@@ -261,7 +198,7 @@ static bool before_sleep(void *context)
 {
 	struct dispatcher *d = context;
 
-	do_periodic(d, zfd_now_ms());
+	clock_periodic(d, zfd_now_ms());
 	jobs_schedule(d);
 	return false;
 }
@@ -288,9 +225,10 @@ static void on_launcher(void *context, int fd, uint32_t events)
 {
 	struct dispatcher *d = context;
 	char byte;
+	ssize_t got = recv(fd, &byte, sizeof(byte), MSG_DONTWAIT);
 
 	(void)events;
-	if (recv(fd, &byte, sizeof(byte), MSG_DONTWAIT) != 0 && errno == EAGAIN)
+	if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
 	loop_unwatch(d->loop, fd);
 	stop_begin(d, "the launcher ended");

@@ -10,16 +10,19 @@
 #include <sys/types.h>
 
 struct dispatcher_hooks {
-	/* In a fresh child, with nothing open beyond 0 to 2 but what is passed: these never return. */
+	/* In a fresh child, with nothing open beyond 0 to 2 but what is passed: these never return.
+	 */
 	void (*work)(void *context, int jobs, int channel);
 	void (*publish)(void *context, int socket);
-	/* A new channel to the docker domain for a worker (owned), or a negative errno.  May be NULL. */
+	/* A new channel to the docker domain for a worker (owned), or a negative errno.  May be
+	 * NULL. */
 	int (*open_channel)(void *context);
 	/* A child has been reaped. */
 	void (*ended)(void *context, pid_t pid);
 	/* SIGHUP: read the log level again. */
 	void (*reload)(void *context);
-	/* Before the first byte from outside: close the sandbox.  0 or a negative errno with *err. */
+	/* Before the first byte from outside: close the sandbox.  0 or a negative errno with *err.
+	 */
 	int (*confine)(void *context, struct zerr *err);
 };
 

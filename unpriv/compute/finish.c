@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 #define TRIES_MAX 2U
-/* An outcome that cannot be stored (no database) is tried again with pauses of up to a minute: after this
- * many times the strand goes on, and the intent is left to the next start. */
+/* An outcome that cannot be stored (no database) is tried again with pauses of up to a minute:
+ * after this many times the strand goes on, and the intent is left to the next start. */
 #define RESTS_MAX 100U
 #define LOST_CALL "the request ended the process that worked on it"
 
@@ -21,7 +21,8 @@ void finish_end(struct dispatcher *d, struct job *job)
 	if (job->strand.strand) {
 		next = strands_pop(d->strands, &job->strand);
 		if (next)
-			job_queue(d, (struct job *)(void *)((char *)next - offsetof(struct job, strand)));
+			job_queue(d, (struct job *)(void *)((char *)next -
+							    offsetof(struct job, strand)));
 	}
 	if (job->kind == JOB_HEARTBEAT) {
 		d->heartbeat_queued = false;

@@ -7,22 +7,23 @@
 #include "common/zlog.h"
 #include "unpriv/compute/jobs.h"
 
-/* Accepted jobs that are not done.  Above this nothing further is classified, so nothing is acknowledged,
- * and the broker keeps the rest (known-faults R4). */
+/* Accepted jobs that are not done.  Above this nothing further is classified, so nothing is
+ * acknowledged, and the broker keeps the rest (known-faults R4). */
 #define JOBS_MAX 4096
-/* Bodies in memory: above the first mark those of accepted casts are dropped (the intent has them), above
- * the second the broker's connection is not read. */
-#define BYTES_KEEP ((uint64_t)16 << 20)
+/* Bodies in memory: above the first mark those of accepted casts are dropped (the intent has them),
+ * above the second the broker's connection is not read. */
+#define BYTES_KEEP  ((uint64_t)16 << 20)
 #define BYTES_PAUSE ((uint64_t)64 << 20)
-/* Workers kept from casts, and from casts and calls together. */
-#define KEPT_FOR_CALLS 2U
-#define KEPT_FOR_CLASSIFYING 1U
+/* Workers that casts leave to calls, and that both leave to what is short. */
+#define KEPT_FOR_CALLS	     2U
+#define KEPT_FOR_SHORT	     1U
 #define CLASSIFY_DEADLINE_MS 30000U
-#define SERVICE_DEADLINE_MS 120000U
-#define RECOVER_DEADLINE_MS 300000U
-#define MARGIN_MS 60000U
-#define REST_FIRST_MS 1000U
-#define REST_MAX_MS 60000U
+#define SERVICE_DEADLINE_MS  120000U
+#define RECOVER_DEADLINE_MS  300000U
+#define MARGIN_MS	     60000U
+#define STALE_TEXT	     "no worker was free before the request's time was over"
+#define REST_FIRST_MS	     1000U
+#define REST_MAX_MS	     60000U
 
 struct job *job_new(struct dispatcher *d, enum job_kind kind)
 {
@@ -78,17 +79,17 @@ void jobs_press(struct dispatcher *d)
 	consumer_pause(d->consumer, d->bytes > BYTES_PAUSE);
 }
 
-static enum job_class class_of(const struct job *job)
+enum job_class job_class(const struct job *job)
 {
 	switch (job->kind) {
 	case JOB_CLASSIFY:
 		return CLASS_CLASSIFY;
 	case JOB_HEARTBEAT:
+	case JOB_RECOVER:
 		return CLASS_SERVICE;
 	case JOB_RUN:
 		return job->record.call ? CLASS_CALL : CLASS_CAST;
 	case JOB_ABANDON:
-	case JOB_RECOVER:
 	case JOB_RECOVER_ONE:
 	case JOB_INVENTORY:
 		break;
@@ -99,13 +100,13 @@ static enum job_class class_of(const struct job *job)
 void job_queue(struct dispatcher *d, struct job *job)
 {
 	job->state = STATE_QUEUED;
-	TAILQ_INSERT_TAIL(&d->ready[class_of(job)], job, entry);
+	TAILQ_INSERT_TAIL(&d->ready[job_class(job)], job, entry);
 }
 
 void job_queue_first(struct dispatcher *d, struct job *job)
 {
 	job->state = STATE_QUEUED;
-	TAILQ_INSERT_HEAD(&d->ready[class_of(job)], job, entry);
+	TAILQ_INSERT_HEAD(&d->ready[job_class(job)], job, entry);
 }
 
 void job_rest(struct dispatcher *d, struct job *job)
@@ -136,16 +137,16 @@ void jobs_wake(struct dispatcher *d, uint64_t now_ms)
 /* May a worker be given to this class now? */
 static bool has_place(const struct dispatcher *d, enum job_class class)
 {
-	unsigned calls = d->running[CLASS_CALL], casts = d->running[CLASS_CAST];
+	unsigned casts = d->running[CLASS_CAST], both = casts + d->running[CLASS_CALL];
+	unsigned for_both = d->workers_most - KEPT_FOR_SHORT;
 
 	switch (class) {
 	case CLASS_CLASSIFY:
 		return !d->stopping && d->jobs - d->unclassified < JOBS_MAX;
 	case CLASS_CALL:
-		return calls + casts < d->workers_most - KEPT_FOR_CLASSIFYING;
+		return both < for_both;
 	case CLASS_CAST:
-		return !d->stopping && casts < d->workers_most - KEPT_FOR_CALLS &&
-		       calls + casts < d->workers_most - KEPT_FOR_CLASSIFYING;
+		return !d->stopping && both < for_both && casts < for_both - KEPT_FOR_CALLS;
 	case CLASS_SERVICE:
 	case CLASS_COUNT:
 		break;
@@ -155,8 +156,8 @@ static bool has_place(const struct dispatcher *d, enum job_class class)
 
 static struct job *choose(struct dispatcher *d)
 {
-	for (unsigned class = 0; class < CLASS_COUNT; class++)
-		if (!TAILQ_EMPTY(&d->ready[class]) && has_place(d, (enum job_class)class))
+	for (unsigned class = 0; class < CLASS_COUNT; class ++)
+		if (!TAILQ_EMPTY(&d->ready[class]) && has_place(d, (enum job_class) class))
 			return TAILQ_FIRST(&d->ready[class]);
 	return NULL;
 }
@@ -227,8 +228,8 @@ static int submit(struct dispatcher *d, struct job *job)
 	return pool_submit(d->pool, &request, text, deadline_of(d, job), job);
 }
 
-/* A job that cannot be handed over: for now (no memory, no descriptor), or for good (its intent is gone, or
- * is none). */
+/* A job that cannot be handed over: for now (no memory, no descriptor), or for good (its intent is
+ * gone, or is none). */
 static void refuse(struct dispatcher *d, struct job *job, int error)
 {
 	zlog_error("job of order %016llx: it cannot be given to a worker: %s",
@@ -242,6 +243,13 @@ static void refuse(struct dispatcher *d, struct job *job, int error)
 	finish_end(d, job);
 }
 
+/* A call that waited for longer than its caller: whoever asks again does not want it done twice. */
+static bool is_stale(const struct dispatcher *d, const struct job *job)
+{
+	return job->kind == JOB_RUN && job->record.call && d->config->rpc_response_timeout > 0 &&
+	       zfd_now_ms() - job->since_ms > (uint64_t)d->config->rpc_response_timeout * 1000;
+}
+
 void jobs_schedule(struct dispatcher *d)
 {
 	while (pool_ready(d->pool)) {
@@ -251,7 +259,13 @@ void jobs_schedule(struct dispatcher *d)
 
 		if (!job)
 			return;
-		class = class_of(job);
+		class = job_class(job);
+		if (is_stale(d, job)) {
+			TAILQ_REMOVE(&d->ready[class], job, entry);
+			replies_fail(d->replies, &job->record, "ZunException", STALE_TEXT);
+			finish_end(d, job);
+			continue;
+		}
 		result = submit(d, job);
 		if (result == -EAGAIN)
 			return;

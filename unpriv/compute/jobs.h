@@ -25,9 +25,9 @@ enum job_state {
 /* Who goes first, and how many workers it may take. */
 enum job_class {
 	CLASS_CLASSIFY, /* short, and nothing moves without it */
-	CLASS_SERVICE,  /* the heartbeat row */
-	CLASS_CALL,     /* somebody waits */
-	CLASS_CAST,     /* safe in the intent log; recovery and inventory too */
+	CLASS_SERVICE,	/* the heartbeat row, the pages of recovery */
+	CLASS_CALL,	/* somebody waits */
+	CLASS_CAST,	/* safe in the intent log; recovery of a row and inventory too */
 	CLASS_COUNT
 };
 
@@ -36,19 +36,19 @@ struct job {
 	struct strand_node strand;
 	enum job_kind kind;
 	enum job_state state;
-	bool arriving;     /* in arrivals: later jobs for a container must not overtake it */
-	uint64_t order;    /* of arrival */
-	uint32_t id;       /* of its present run */
+	bool arriving;	/* in arrivals: later jobs for a container must not overtake it */
+	uint64_t order; /* of arrival */
+	uint32_t id;	/* of its present run */
 	struct consumer_delivery delivery;
-	int body;          /* sealed memfd, owned; -1 = in the intent only */
-	uint64_t size;     /* of the body */
+	int body;      /* sealed memfd, owned; -1 = in the intent only */
+	uint64_t size; /* of the body */
 	char content_type[64];
 	bool redelivered;
 	struct job_record record;
 	uint64_t since_ms;   /* when it came */
 	uint64_t rest_ms;    /* STATE_RESTING */
 	uint64_t monitor_ms; /* next sign of life to the caller; 0 = none wanted */
-	unsigned rests;      /* how often it was to be tried again */
+	unsigned rests;	     /* how often it was to be tried again */
 };
 
 TAILQ_HEAD(job_list, job);
@@ -68,9 +68,9 @@ struct dispatcher {
 
 	struct job_list all, arrivals; /* arrivals: in order of arrival */
 	struct job_list ready[CLASS_COUNT], resting;
-	size_t jobs;                   /* in all */
-	size_t unclassified;           /* of them */
-	uint64_t bytes;                /* of the bodies held */
+	size_t jobs;	     /* in all */
+	size_t unclassified; /* of them */
+	uint64_t bytes;	     /* of the bodies held */
 	unsigned running[CLASS_COUNT];
 	unsigned workers_most;
 	uint64_t next_order;
@@ -86,7 +86,7 @@ struct dispatcher {
 	bool begun, ready_said, stopping;
 	int stop_step;
 	uint64_t stop_ms; /* when the present step of stopping is over */
-	int fatal;        /* negative errno that ends the service */
+	int fatal;	  /* negative errno that ends the service */
 	struct zerr fatal_error;
 	int64_t tick_timer;
 };
@@ -94,6 +94,7 @@ struct dispatcher {
 /* jobs.c: making, queueing, choosing. */
 struct job *job_new(struct dispatcher *d, enum job_kind kind);
 void job_free(struct dispatcher *d, struct job *job);
+enum job_class job_class(const struct job *job);
 /* A job that was in no list is to run. */
 void job_queue(struct dispatcher *d, struct job *job);
 /* The same, in front of the others of its class. */
@@ -111,7 +112,8 @@ void job_forget_intent(struct dispatcher *d, struct job *job);
 
 /* accept.c: from arrival to acceptance. */
 void accept_message(struct dispatcher *d, const struct consumer_message *message);
-void accept_classified(struct dispatcher *d, struct job *job, const struct job_result *result, int fd);
+void accept_classified(struct dispatcher *d, struct job *job, const struct job_result *result,
+		       int fd);
 void accept_died(struct dispatcher *d, struct job *job);
 /* Sorted jobs go to their strands, in order of arrival. */
 void accept_release(struct dispatcher *d);
@@ -133,6 +135,10 @@ void recover_forget(struct dispatcher *d, uint64_t order);
 void dispatcher_fail(struct dispatcher *d, int error, const char *why);
 /* Begins to take messages, if all that comes before it is done. */
 void dispatcher_consume(struct dispatcher *d);
+/* clock.c: each does what is due. */
+void clock_periodic(struct dispatcher *d, uint64_t now_ms);
+void clock_monitors(struct dispatcher *d, uint64_t now_ms);
+void clock_watchdog(struct dispatcher *d, uint64_t now_ms);
 /* stop.c: the end in good order. */
 void stop_begin(struct dispatcher *d, const char *why);
 void stop_tick(struct dispatcher *d, uint64_t now_ms);

@@ -20,9 +20,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROGRAM "keelson-compute"
-#define EXIT_FAILED 1
-#define EXIT_SANDBOX 80
+#define PROGRAM	       "keelson-compute"
+#define EXIT_FAILED    1
+#define EXIT_SANDBOX   80
 #define LANDLOCK_LEAST 1
 
 struct broker {
@@ -35,13 +35,22 @@ struct broker {
 	bool unconfined; /* the sandbox could not be closed */
 };
 
+/* The site policy is the launcher's to read: it may ask for more, or for less (0: best effort). */
+static unsigned landlock_least(void)
+{
+	const char *given = getenv("KEELSON_LANDLOCK_MIN_ABI");
+	uint64_t least;
+
+	return given && zfd_parse_u64(given, 100, &least) == 0 ? (unsigned)least : LANDLOCK_LEAST;
+}
+
 static struct rules_source source_of(struct broker *broker)
 {
 	return (struct rules_source){.config = &broker->config,
 				     .state_directory = broker->state_directory,
 				     .config_paths = broker->arguments.paths,
 				     .board = broker->board,
-				     .landlock_min_abi = LANDLOCK_LEAST};
+				     .landlock_min_abi = landlock_least()};
 }
 
 static enum zlog_level level_of(const struct broker *broker, const struct config *config)
@@ -126,7 +135,8 @@ static void reload(void *context)
 	} else {
 		broker->config.debug = again->debug;
 		zlog_setup("dispatcher", level_of(broker, again), broker->config.use_json);
-		zlog_info("log level: %s", level_of(broker, again) == ZLOG_DEBUG ? "debug" : "info");
+		zlog_info("log level: %s",
+			  level_of(broker, again) == ZLOG_DEBUG ? "debug" : "info");
 	}
 	if (again)
 		config_free(again);
@@ -145,28 +155,41 @@ static int confine(void *context, struct zerr *err)
 	return result;
 }
 
-/* The log goes to a file, if the operator named one. */
-static int redirect_log(struct broker *broker, struct zerr *err)
+/* Where the operator wants the log: a file, or a file of the usual name in a folder.  False:
+ * nowhere. */
+static bool name_log(const struct broker *broker, char *path, size_t size)
 {
-	const char *file = broker->arguments.log_file ? broker->arguments.log_file
-						      : broker->config.log_file;
-	const char *folder = broker->config.log_dir;
-	char path[PATH_MAX];
-	_cleanup_fd_ int fd = -1;
+	const char *file =
+		broker->arguments.log_file ? broker->arguments.log_file : broker->config.log_file;
+	const char *folder =
+		broker->arguments.log_dir ? broker->arguments.log_dir : broker->config.log_dir;
+	bool has_folder = folder && folder[0] != '\0';
 	int length;
 
-	if (!file || file[0] == '\0')
-		return 0;
-	if (folder && folder[0] != '\0' && file[0] != '/')
-		length = snprintf(path, sizeof(path), "%s/%s", folder, file);
+	if (!file || file[0] == '\0') {
+		if (!has_folder)
+			return false;
+		file = "zun-compute.log";
+	}
+	if (has_folder && file[0] != '/')
+		length = snprintf(path, size, "%s/%s", folder, file);
 	else
-		length = snprintf(path, sizeof(path), "%s", file);
-	if (length < 0 || (size_t)length >= sizeof(path))
-		return zerr_set(err, -ENAMETOOLONG, "log_file: too long");
+		length = snprintf(path, size, "%s", file);
+	return length > 0 && (size_t)length < size;
+}
+
+/* The launcher shows us the host read-only: a log that cannot be written there goes on to stderr,
+ * which is no reason not to run. */
+static void redirect_log(const struct broker *broker)
+{
+	char path[PATH_MAX];
+	_cleanup_fd_ int fd = -1;
+
+	if (!name_log(broker, path, sizeof(path)))
+		return;
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
-		return zerr_errno(err, -errno, "%s", path);
-	return 0;
+		zlog_warning("log file %s: %s: the log stays on stderr", path, strerror(errno));
 }
 
 /* The launcher names the folder; by hand it is the one of the configuration. */
@@ -176,7 +199,8 @@ static int prepare_state(struct broker *broker, struct zerr *err)
 	int length;
 
 	if (given && given[0] == '/')
-		length = snprintf(broker->state_directory, sizeof(broker->state_directory), "%s", given);
+		length = snprintf(broker->state_directory, sizeof(broker->state_directory), "%s",
+				  given);
 	else
 		length = snprintf(broker->state_directory, sizeof(broker->state_directory),
 				  "%s/compute", broker->config.state_path);
@@ -190,12 +214,15 @@ static int prepare_state(struct broker *broker, struct zerr *err)
 /* What an operator should know at each start. */
 static void warn_about(const struct config *config)
 {
-	if (config->rabbit_ssl && config->rabbit_ssl_verify_name_set && !config->rabbit_ssl_verify_name)
-		zlog_warning("[oslo_messaging_rabbit] ssl_enforce_hostname_verification is false: any "
-			     "holder of a certificate of the authority may play the message broker");
+	if (config->rabbit_ssl && config->rabbit_ssl_verify_name_set &&
+	    !config->rabbit_ssl_verify_name)
+		zlog_warning(
+			"[oslo_messaging_rabbit] ssl_enforce_hostname_verification is false: any "
+			"holder of a certificate of the authority may play the message broker");
 	if (config->rabbit_heartbeat == 0)
-		zlog_warning("[oslo_messaging_rabbit] heartbeat_timeout_threshold is 0: a dead message "
-			     "broker is found by TCP alone");
+		zlog_warning(
+			"[oslo_messaging_rabbit] heartbeat_timeout_threshold is 0: a dead message "
+			"broker is found by TCP alone");
 }
 
 static int check_descriptors(struct zerr *err)
@@ -213,11 +240,10 @@ static int prepare(struct broker *broker, struct zerr *err)
 {
 	int result = load_config(broker, &broker->config, err);
 
-	if (result == 0)
-		result = redirect_log(broker, err);
 	if (result < 0)
 		return result;
 	zlog_setup("dispatcher", level_of(broker, &broker->config), broker->config.use_json);
+	redirect_log(broker);
 	warn_about(&broker->config);
 	result = check_descriptors(err);
 	if (result == 0)
@@ -227,7 +253,8 @@ static int prepare(struct broker *broker, struct zerr *err)
 	result = priv_open(&broker->docker, FD_DOCKER_CHANNEL, PROTO_DOCKER, err);
 	if (result != 0)
 		return result < 0 ? result : -EPROTO;
-	/* Without a board there is nothing for `keelson doctor` to compare, and nothing else is lost. */
+	/* Without a board there is nothing for `keelson doctor` to compare, and nothing else is
+	 * lost. */
 	if (sandbox_board_map(FD_BOARD, &broker->board) < 0)
 		broker->board = NULL;
 	return 0;
@@ -259,6 +286,8 @@ int main(int argc, char **argv)
 
 	(void)umask(077);
 	(void)signal(SIGPIPE, SIG_IGN); /* cannot fail for a valid signal */
+	/* The loop waits while a name is looked up: 2 s for each server, once. */
+	(void)setenv("RES_OPTIONS", "timeout:2 attempts:1", 0);
 	zlog_setup("dispatcher", ZLOG_INFO, false);
 	result = arguments_parse(&broker.arguments, argc, argv, PROGRAM);
 	if (result != 0)

@@ -4,11 +4,12 @@
 #include <stdint.h>
 
 struct notify {
-	int fd;            /* owned; -1 = nobody listens */
+	int fd;		   /* owned; -1 = nobody listens */
 	uint64_t every_ms; /* how often WATCHDOG=1 is due; 0 = never */
 };
 
-/* Takes NOTIFY_SOCKET and WATCHDOG_USEC from the environment.  Call before the sandbox is closed. */
+/* Takes NOTIFY_SOCKET and WATCHDOG_USEC from the environment.  Call before the sandbox is closed.
+ */
 void notify_open(struct notify *notify);
 /* "READY=1", "STOPPING=1", "WATCHDOG=1". */
 void notify_send(const struct notify *notify, const char *state);

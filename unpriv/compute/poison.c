@@ -16,17 +16,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLDER "poison"
-#define SUSPECTS "suspects"
+#define FOLDER	     "poison"
+#define SUSPECTS     "suspects"
 #define SUSPECTS_NEW "suspects.new"
-#define RECORD_SIZE 32U
-#define MARK_SIZE 16U
-#define CHECK_AT 28U
+#define RECORD_SIZE  32U
+#define MARK_SIZE    16U
+#define CHECK_AT     28U
 #define SUSPECTS_MAX 64U
 /* Enough of a body to tell it from others; the whole of it would hold up the loop. */
 #define HASHED_MAX 65536U
 /* Present at two ends of the service: the third life refuses it. */
-#define LIVES 3U
+#define LIVES	  3U
 #define COPY_SIZE 65536U
 
 struct suspect {
@@ -102,10 +102,12 @@ struct poison *poison_open(int directory, struct zerr *err)
 	}
 	poison->folder = -1;
 	poison->directory = fcntl(directory, F_DUPFD_CLOEXEC, 3);
-	if (poison->directory < 0 || (mkdirat(poison->directory, FOLDER, 0700) < 0 && errno != EEXIST))
+	if (poison->directory < 0 ||
+	    (mkdirat(poison->directory, FOLDER, 0700) < 0 && errno != EEXIST))
 		result = -errno;
 	if (result == 0)
-		poison->folder = zfd_open_beneath(poison->directory, FOLDER, O_RDONLY | O_DIRECTORY, 0);
+		poison->folder =
+			zfd_open_beneath(poison->directory, FOLDER, O_RDONLY | O_DIRECTORY, 0);
 	if (result == 0 && poison->folder < 0)
 		result = poison->folder;
 	if (result == 0)
@@ -141,7 +143,8 @@ static int new_file(struct poison *poison, uint64_t order)
 	if (count_files(poison) >= POISON_FILES_MAX)
 		return -EDQUOT;
 	(void)snprintf(name, sizeof(name), "%016llx", (unsigned long long)order);
-	return zfd_open_beneath(poison->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	return zfd_open_beneath(poison->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+				0600);
 }
 
 bool poison_save(struct poison *poison, uint64_t order, int body)

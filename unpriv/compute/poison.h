@@ -14,13 +14,15 @@
 
 struct poison;
 
-/* Makes <directory>/poison and reads what is known of redelivered messages.  Owned; NULL with *err. */
+/* Makes <directory>/poison and reads what is known of redelivered messages.  Owned; NULL with *err.
+ */
 struct poison *poison_open(int directory, struct zerr *err);
 /* Keeps a copy of body as poison/<order>: false when it could not be, or there are enough. */
 bool poison_save(struct poison *poison, uint64_t order, int body);
 /* The same with a text. */
 bool poison_save_text(struct poison *poison, uint64_t order, const char *text, size_t length);
-/* A message that the broker delivers again, before anybody looked at it: true when it must be refused. */
+/* A message that the broker delivers again, before anybody looked at it: true when it must be
+ * refused. */
 bool poison_suspect(struct poison *poison, int body, uint64_t size);
 /* It was understood after all. */
 void poison_clear(struct poison *poison, int body, uint64_t size);

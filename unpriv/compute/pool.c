@@ -20,7 +20,7 @@
 #define IDLE_MS 60000
 /* A worker that could not be made, or ended at once, is tried again after 1 s, 2 s, … 30 s. */
 #define RETRY_FIRST_MS 1000U
-#define RETRY_MAX_MS 30000U
+#define RETRY_MAX_MS   30000U
 /* A worker that ends within this time without a job shows that something is wrong with workers. */
 #define STEADY_MS 10000
 
@@ -28,13 +28,13 @@ struct worker {
 	TAILQ_ENTRY(worker) entry;
 	struct pool *pool;
 	pid_t pid;
-	int socket;     /* owned; -1: told to end, not reaped yet */
-	void *cookie;   /* of its job */
+	int socket;   /* owned; -1: told to end, not reaped yet */
+	void *cookie; /* of its job */
 	bool busy;
-	bool retiring;  /* to end as soon as it is idle */
-	bool proved;    /* it has given a result: workers can be made */
-	bool reaped;    /* its number may be another process's by now */
-	uint32_t job;   /* id of its job */
+	bool retiring; /* to end as soon as it is idle */
+	bool proved;   /* it has given a result: workers can be made */
+	bool reaped;   /* its number may be another process's by now */
+	uint32_t job;  /* id of its job */
 	uint64_t deadline_ms, since_ms, born_ms;
 };
 
@@ -155,7 +155,8 @@ static struct worker *make(struct pool *pool)
 	if (worker)
 		ours = -1;
 	else
-		note_failure(pool, "taking it up", ENOMEM); /* it ends by itself; the reaper finds it unknown */
+		note_failure(pool, "taking it up",
+			     ENOMEM); /* it ends by itself; the reaper finds it unknown */
 	return worker;
 }
 
@@ -176,8 +177,8 @@ static struct worker *find_idle(const struct pool *pool)
 	struct worker *worker;
 
 	TAILQ_FOREACH(worker, &pool->workers, entry)
-		if (!worker->busy && !worker->retiring)
-			return worker;
+	if (!worker->busy && !worker->retiring)
+		return worker;
 	return NULL;
 }
 
@@ -357,7 +358,7 @@ void pool_renew(struct pool *pool)
 	struct worker *worker;
 
 	TAILQ_FOREACH(worker, &pool->workers, entry)
-		worker->retiring = true;
+	worker->retiring = true;
 }
 
 unsigned pool_busy(const struct pool *pool)

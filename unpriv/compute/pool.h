@@ -15,8 +15,8 @@ struct pool;
 struct pool_hooks {
 	/* In a fresh child, all descriptors but 0 to 2, jobs and spare closed: never returns. */
 	void (*work)(void *context, int jobs, int spare);
-	/* Before the fork: a descriptor for the child to own (a helper's channel), or a negative errno: no
-	 * worker now.  May be NULL: spare is -1. */
+	/* Before the fork: a descriptor for the child to own (a helper's channel), or a negative
+	 * errno: no worker now.  May be NULL: spare is -1. */
 	int (*equip)(void *context);
 	/* A job's result; takes fd (-1 = none).  cookie is what it was submitted with. */
 	void (*result)(void *context, void *cookie, const struct job_result *result, int fd);

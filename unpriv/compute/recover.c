@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define ORDER_DIGITS 16
-#define UUID_LENGTH (UUID_TEXT_SIZE - 1)
+#define UUID_LENGTH  (UUID_TEXT_SIZE - 1)
 
 /* The order in an intent's name, or 0. */
 static uint64_t order_of(const char *name)
@@ -87,7 +87,8 @@ int recover_start(struct dispatcher *d, struct zerr *err)
 	struct timespec now = {0};
 	int result;
 
-	/* Real time, so that orders grow from start to start; the names that are left, should it go back. */
+	/* Real time, so that orders grow from start to start; the names that are left, should it go
+	 * back. */
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail: the clock always exists */
 	d->next_order = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 	result = intent_each(&d->intents, resume, d);
@@ -169,6 +170,7 @@ void recover_forget(struct dispatcher *d, uint64_t order)
 	}
 	for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
 		if (order_of(entry->d_name) == order)
-			(void)intent_remove(&d->intents, entry->d_name); /* found again at the next start */
+			(void)intent_remove(&d->intents,
+					    entry->d_name); /* found again at the next start */
 	(void)closedir(folder);
 }

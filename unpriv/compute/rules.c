@@ -95,9 +95,9 @@ static void add_store(struct rules *rules, const struct config *config)
 	static const char *const keys[] = {"sslrootcert", "sslcert", "sslkey", "sslcrl"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (config->db_options && find_pair(config->db_options, keys[i],
-						    rules->database_files[i],
-						    sizeof(rules->database_files[i])))
+		if (config->db_options &&
+		    find_pair(config->db_options, keys[i], rules->database_files[i],
+			      sizeof(rules->database_files[i])))
 			add_path(rules, rules->database_files[i], false);
 	add_database_ports(rules, config);
 }

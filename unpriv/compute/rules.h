@@ -23,7 +23,7 @@ struct rules_source {
 	const struct config *config;
 	const char *state_directory;
 	const char *const *config_paths; /* of the command line, NULL-terminated */
-	struct sandbox_board *board;     /* may be NULL */
+	struct sandbox_board *board;	 /* may be NULL */
 	unsigned landlock_min_abi;
 };
 

@@ -14,15 +14,15 @@
 #include <unistd.h>
 
 #define RECORD_SIZE 32U
-#define ID_SIZE 16U
-#define CHECK_SIZE 4U
-#define FILE_NAME "seen"
-#define FILE_NEW "seen.new"
+#define ID_SIZE	    16U
+#define CHECK_SIZE  4U
+#define FILE_NAME   "seen"
+#define FILE_NEW    "seen.new"
 /* The file is written anew while running when it is twice as long as what is remembered. */
 #define RECORDS_MAX (2U * SEEN_MAX)
-#define RING_FIRST 1024U
-#define BUCKETS 16384U
-#define NONE UINT32_MAX
+#define RING_FIRST  1024U
+#define BUCKETS	    16384U
+#define NONE	    UINT32_MAX
 
 struct entry {
 	uint8_t id[ID_SIZE];
@@ -32,8 +32,8 @@ struct entry {
 };
 
 struct seen {
-	int directory; /* owned */
-	int file;      /* owned; -1 when it could not be written */
+	int directory;	/* owned */
+	int file;	/* owned; -1 when it could not be written */
 	size_t records; /* in the file */
 	struct entry *ring;
 	size_t size, first, count; /* size is a power of two */
@@ -181,7 +181,8 @@ static void load_block(struct seen *seen, const uint8_t *data, size_t length, ui
 
 static int load(struct seen *seen, uint64_t now_s)
 {
-	_cleanup_fd_ int fd = zfd_open_beneath(seen->directory, FILE_NAME, O_RDONLY | O_NOFOLLOW, 0);
+	_cleanup_fd_ int fd =
+		zfd_open_beneath(seen->directory, FILE_NAME, O_RDONLY | O_NOFOLLOW, 0);
 	uint8_t block[RECORD_SIZE * 512];
 	size_t used = 0;
 
@@ -224,9 +225,9 @@ static int write_all(struct seen *seen, int fd)
 /* Writes what is remembered to a new file, which takes the old one's place. */
 static int compact(struct seen *seen)
 {
-	_cleanup_fd_ int fd = zfd_open_beneath(seen->directory, FILE_NEW,
-					       O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW,
-					       0600);
+	_cleanup_fd_ int fd =
+		zfd_open_beneath(seen->directory, FILE_NEW,
+				 O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0600);
 	int result;
 
 	if (fd < 0)

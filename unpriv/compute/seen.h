@@ -14,12 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SEEN_MAX 100000U
+#define SEEN_MAX   100000U
 #define SEEN_AGE_S (24U * 3600U)
 
 struct seen;
 
-/* Reads directory's file "seen" and writes it anew without what is too old.  Owned; NULL with *err. */
+/* Reads directory's file "seen" and writes it anew without what is too old.  Owned; NULL with *err.
+ */
 struct seen *seen_open(int directory, uint64_t now_s, struct zerr *err);
 /* The order of arrival under which id was accepted, or 0 when it was not (or is forgotten). */
 uint64_t seen_find(struct seen *seen, const char *id, uint64_t now_s);

@@ -8,9 +8,9 @@
 #include "common/zlog.h"
 #include "unpriv/compute/jobs.h"
 
-#define FINISH_MS 30000
-#define REPLIES_MS 3000
-#define CLOSE_MS 5000
+#define FINISH_MS     30000
+#define REPLIES_MS    3000
+#define CLOSE_MS      5000
 #define STOPPING_TEXT "the compute service is stopping"
 
 enum { STOP_FINISHING, STOP_REPLYING, STOP_CLOSING };
@@ -36,8 +36,8 @@ static bool all_quiet(const struct dispatcher *d)
 	if (pool_busy(d->pool) > 0)
 		return false;
 	TAILQ_FOREACH(job, &d->all, all)
-		if (job->kind == JOB_RUN && job->record.call && job->state == STATE_QUEUED)
-			return false;
+	if (job->kind == JOB_RUN && job->record.call && job->state == STATE_QUEUED)
+		return false;
 	return true;
 }
 
@@ -47,7 +47,8 @@ static void answer_calls(struct dispatcher *d)
 	struct job *job;
 	unsigned casts = 0;
 
-	TAILQ_FOREACH(job, &d->all, all) {
+	TAILQ_FOREACH(job, &d->all, all)
+	{
 		if (job->kind == JOB_RUN && job->record.call)
 			replies_fail(d->replies, &job->record, "ZunException", STOPPING_TEXT);
 		else if (job->record.intent[0] != '\0')
@@ -63,8 +64,9 @@ void stop_tick(struct dispatcher *d, uint64_t now_ms)
 
 	if (d->stop_step == STOP_FINISHING && (late || all_quiet(d))) {
 		if (late)
-			zlog_warning("stopping: %u jobs are still running: not waited for any longer",
-				     pool_busy(d->pool));
+			zlog_warning(
+				"stopping: %u jobs are still running: not waited for any longer",
+				pool_busy(d->pool));
 		answer_calls(d);
 		d->stop_step = STOP_REPLYING;
 		d->stop_ms = now_ms + REPLIES_MS;

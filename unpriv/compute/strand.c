@@ -47,7 +47,8 @@ void strands_free(struct strands *strands)
 	free(strands);
 }
 
-/* FNV-1a: a uuid chosen by an enemy costs the length of a chain, which the number of jobs bounds. */
+/* FNV-1a: a uuid chosen by an enemy costs the length of a chain, which the number of jobs bounds.
+ */
 static size_t bucket_of(const char *uuid)
 {
 	uint32_t hash = 2166136261U;
@@ -62,8 +63,8 @@ static struct strand *find(const struct strands *strands, const char *uuid)
 	struct strand *strand;
 
 	TAILQ_FOREACH(strand, &strands->buckets[bucket_of(uuid)], entry)
-		if (strcmp(strand->uuid, uuid) == 0)
-			return strand;
+	if (strcmp(strand->uuid, uuid) == 0)
+		return strand;
 	return NULL;
 }
 

@@ -21,7 +21,8 @@ struct strands;
 /* Owned; NULL for lack of memory. */
 struct strands *strands_new(void);
 void strands_free(struct strands *strands);
-/* Puts node at the end of the strand of uuid.  1: it is the first and may run, 0: it waits, or -ENOMEM. */
+/* Puts node at the end of the strand of uuid.  1: it is the first and may run, 0: it waits, or
+ * -ENOMEM. */
 int strands_push(struct strands *strands, const char *uuid, struct strand_node *node);
 /* node, the first of its strand, is done.  Returns the next one, which may run now, or NULL. */
 struct strand_node *strands_pop(struct strands *strands, struct strand_node *node);

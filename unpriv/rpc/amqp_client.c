@@ -13,16 +13,16 @@
 #define TICK_MS 1000
 /* Known-faults F04: who accepts and then says nothing is given up after this time. */
 #define LOGIN_DEADLINE_MS 10000
-#define SHUT_DEADLINE_MS 5000
-#define READ_SIZE 65536U
-#define READS_AT_ONCE 16
+#define SHUT_DEADLINE_MS  5000
+#define AMQP_CLIENT_READ  65536U
+#define READS_AT_ONCE	  16
 /* Enough for one frame more than what a read brings. */
-#define INPUT_LIMIT (AMQP_WIRE_FRAME_MAX + READ_SIZE)
+#define INPUT_LIMIT (AMQP_WIRE_FRAME_MAX + AMQP_CLIENT_READ)
 /* A reply in its encoded form, and what else may wait meanwhile. */
-#define OUTPUT_LIMIT ((size_t)192 << 20)
+#define OUTPUT_LIMIT	  ((size_t)192 << 20)
 #define DEFAULT_SILENCE_S 60U /* TCP_USER_TIMEOUT without heartbeats */
-#define BACKOFF_MIN_MS 1000U
-#define BACKOFF_MAX_MS 30000U
+#define BACKOFF_MIN_MS	  1000U
+#define BACKOFF_MAX_MS	  30000U
 /* A connection that held this long makes a new beginning of the back-off. */
 #define STEADY_MS 30000U
 
@@ -171,20 +171,21 @@ void amqp_client_reconnect(struct amqp_client *client, const char *why)
 		tear_down(client);
 }
 
-/* Handlers run between enter and leave; a connection that failed meanwhile is torn down in leave. */
-static void enter(struct amqp_client *client)
+/* Handlers run between enter and leave; a connection that failed meanwhile is torn down in leave.
+ */
+void amqp_client_enter(struct amqp_client *client)
 {
 	client->busy++;
 }
 
-static void leave(struct amqp_client *client)
+void amqp_client_leave(struct amqp_client *client)
 {
 	client->busy--;
 	if (client->busy == 0 && client->doomed)
 		tear_down(client);
 }
 
-static void watch(struct amqp_client *client)
+void amqp_client_watch(struct amqp_client *client)
 {
 	uint32_t events;
 	int result;
@@ -194,72 +195,10 @@ static void watch(struct amqp_client *client)
 	events = amqp_stream_events(client->stream, amqp_buffer_used(&client->output) > 0);
 	if (client->paused && client->state == CLIENT_OPEN)
 		events &= ~(uint32_t)EPOLLIN;
-	result = loop_watch(client->loop, amqp_stream_fd(client->stream), events, on_socket, client);
+	result =
+		loop_watch(client->loop, amqp_stream_fd(client->stream), events, on_socket, client);
 	if (result < 0)
 		amqp_client_reconnect(client, strerror(-result));
-}
-
-void amqp_client_flush(struct amqp_client *client)
-{
-	bool waited = amqp_buffer_used(&client->output) > 0;
-	struct zerr err = {0};
-
-	while (client->stream && !client->doomed && amqp_buffer_used(&client->output) > 0) {
-		ssize_t put = amqp_stream_write(client->stream,
-						client->output.data + client->output.start,
-						amqp_buffer_used(&client->output), &err);
-
-		if (put == -EAGAIN)
-			break;
-		if (put <= 0) {
-			amqp_client_reconnect(client, err.msg);
-			return;
-		}
-		amqp_buffer_consume(&client->output, (size_t)put);
-		client->sent_ms = zfd_now_ms();
-	}
-	if (waited && amqp_buffer_used(&client->output) == 0 && client->state == CLIENT_OPEN &&
-	    client->handlers->drained)
-		client->handlers->drained(client->context);
-}
-
-int amqp_client_send(struct amqp_client *client, uint16_t channel, uint32_t id, void *method)
-{
-	int result;
-
-	if (client->doomed || client->state < CLIENT_START || client->state == CLIENT_STOPPED)
-		return -ENOTCONN;
-	result = amqp_wire_put_method(&client->output, channel, id, method);
-	if (result == 0)
-		watch(client);
-	return result;
-}
-
-int amqp_client_publish(struct amqp_client *client, uint16_t channel, amqp_basic_publish_t *publish,
-			amqp_basic_properties_t *properties, amqp_bytes_t body)
-{
-	size_t before = client->output.end - client->output.start;
-	int result;
-
-	if (client->doomed || client->state != CLIENT_OPEN)
-		return -ENOTCONN;
-	result = amqp_wire_put_method(&client->output, channel, AMQP_BASIC_PUBLISH_METHOD, publish);
-	if (result < 0)
-		return result;
-	result = amqp_wire_put_content(&client->output, channel, properties, body,
-				       client->frame_max);
-	if (result < 0) {
-		/* Take the method back: a publish without its content would break the connection. */
-		client->output.end = client->output.start + before;
-		return result;
-	}
-	watch(client);
-	return 0;
-}
-
-size_t amqp_client_waiting(const struct amqp_client *client)
-{
-	return amqp_buffer_used(&client->output);
 }
 
 void amqp_client_pause(struct amqp_client *client, bool paused)
@@ -269,7 +208,7 @@ void amqp_client_pause(struct amqp_client *client, bool paused)
 	client->paused = paused;
 	/* What came in before does not count as silence. */
 	client->heard_ms = zfd_now_ms();
-	watch(client);
+	amqp_client_watch(client);
 }
 
 bool amqp_client_is_open(const struct amqp_client *client)
@@ -283,108 +222,6 @@ bool amqp_client_is_alive(const struct amqp_client *client)
 		return false;
 	return client->heartbeat_s == 0 || client->paused ||
 	       zfd_now_ms() - client->heard_ms <= (uint64_t)client->heartbeat_s * 2000;
-}
-
-/* One frame to whom it concerns. */
-static void serve_frame(struct amqp_client *client, const struct amqp_frame_view *frame)
-{
-	struct amqp_wire_content content;
-
-	if (frame->type == AMQP_FRAME_HEARTBEAT)
-		return;
-	if (client->state != CLIENT_OPEN || frame->channel == 0) {
-		amqp_login_frame(client, frame);
-		return;
-	}
-	if (frame->type == AMQP_FRAME_METHOD) {
-		void *method = NULL;
-
-		if (amqp_wire_method_known(amqp_wire_method_id(frame)))
-			method = amqp_wire_method_decode(frame, &client->pool);
-		if (!method)
-			amqp_client_reconnect(client, "a method that no client is sent");
-		else
-			client->handlers->method(client->context, frame->channel,
-						 amqp_wire_method_id(frame), method);
-		recycle_amqp_pool(&client->pool);
-	} else if (frame->type == AMQP_FRAME_HEADER) {
-		if (amqp_wire_content_decode(frame, &content) < 0)
-			amqp_client_reconnect(client, "a malformed content header");
-		else
-			client->handlers->header(client->context, frame->channel, &content);
-	} else {
-		client->handlers->body(client->context, frame->channel, frame->payload,
-				       frame->length);
-	}
-}
-
-static void serve_input(struct amqp_client *client)
-{
-	while (!client->doomed && client->state != CLIENT_STOPPED) {
-		struct amqp_frame_view frame;
-		size_t used;
-		int result = amqp_wire_split(client->input.data + client->input.start,
-					     amqp_buffer_used(&client->input), client->frame_max,
-					     &frame, &used);
-
-		if (result == 0)
-			return;
-		if (result < 0) {
-			amqp_client_reconnect(client, "what it sends is not AMQP 0-9-1");
-			return;
-		}
-		serve_frame(client, &frame);
-		if (client->doomed || client->state == CLIENT_STOPPED)
-			return;
-		amqp_buffer_consume(&client->input, used);
-	}
-}
-
-void amqp_client_input(struct amqp_client *client, const uint8_t *data, size_t length)
-{
-	enter(client);
-	while (length > 0 && !client->doomed && client->state >= CLIENT_START) {
-		size_t part = length < READ_SIZE ? length : READ_SIZE;
-
-		if (amqp_buffer_reserve(&client->input, part) < 0) {
-			amqp_client_reconnect(client, "no memory for its input");
-			break;
-		}
-		memcpy(client->input.data + client->input.end, data, part);
-		client->input.end += part;
-		data += part;
-		length -= part;
-		serve_input(client);
-	}
-	leave(client);
-}
-
-/* Reads while there is something, but lets the loop's other descriptors have their turn. */
-static void receive(struct amqp_client *client)
-{
-	struct zerr err = {0};
-
-	for (int i = 0; i < READS_AT_ONCE && !client->doomed && client->stream; i++) {
-		ssize_t got;
-
-		if (client->paused && client->state == CLIENT_OPEN)
-			return;
-		if (amqp_buffer_reserve(&client->input, READ_SIZE) < 0) {
-			amqp_client_reconnect(client, "no memory for its input");
-			return;
-		}
-		got = amqp_stream_read(client->stream, client->input.data + client->input.end,
-				       client->input.size - client->input.end, &err);
-		if (got == -EAGAIN)
-			return;
-		if (got <= 0) {
-			amqp_client_reconnect(client, got == 0 ? "it closed the connection" : err.msg);
-			return;
-		}
-		client->input.end += (size_t)got;
-		client->heard_ms = zfd_now_ms();
-		serve_input(client);
-	}
 }
 
 void amqp_client_begin(struct amqp_client *client)
@@ -416,15 +253,15 @@ static void on_socket(void *context, int fd, uint32_t events)
 	struct amqp_client *client = context;
 
 	(void)fd;
-	enter(client);
+	amqp_client_enter(client);
 	if (client->state == CLIENT_CONNECTING)
 		step(client);
 	else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		receive(client);
+		amqp_client_receive(client);
 	if (client->state >= CLIENT_START)
 		amqp_client_flush(client);
-	watch(client);
-	leave(client);
+	amqp_client_watch(client);
+	amqp_client_leave(client);
 }
 
 static void try_host(void *context)
@@ -439,7 +276,8 @@ static void try_host(void *context)
 				     ? (unsigned)config->rabbit_heartbeat
 				     : DEFAULT_SILENCE_S,
 		.tls = config->rabbit_ssl,
-		.verify_name = !config->rabbit_ssl_verify_name_set || config->rabbit_ssl_verify_name,
+		.verify_name =
+			!config->rabbit_ssl_verify_name_set || config->rabbit_ssl_verify_name,
 		.ca_file = config->rabbit_ssl_ca_file,
 		.cert_file = config->rabbit_ssl_cert_file,
 		.key_file = config->rabbit_ssl_key_file,
@@ -449,12 +287,12 @@ static void try_host(void *context)
 	client->retry_timer = 0;
 	client->state = CLIENT_CONNECTING;
 	client->since_ms = zfd_now_ms();
-	enter(client);
+	amqp_client_enter(client);
 	client->stream = amqp_stream_open(&target, &err);
 	if (!client->stream)
 		amqp_client_reconnect(client, err.msg);
-	watch(client);
-	leave(client);
+	amqp_client_watch(client);
+	amqp_client_leave(client);
 }
 
 void amqp_client_start(struct amqp_client *client)
@@ -464,30 +302,33 @@ void amqp_client_start(struct amqp_client *client)
 	try_host(client);
 }
 
+static void check_open(struct amqp_client *client, uint64_t now)
+{
+	uint64_t heartbeat = (uint64_t)client->heartbeat_s * 1000;
+
+	if (now - client->since_ms > STEADY_MS)
+		client->failures = 0;
+	if (heartbeat == 0)
+		return;
+	if (!client->paused && now - client->heard_ms > 2 * heartbeat)
+		amqp_client_reconnect(client, "not heard for two heartbeats");
+	else if (now - client->sent_ms >= heartbeat / 2 && amqp_buffer_used(&client->output) == 0 &&
+		 amqp_wire_put_heartbeat(&client->output) == 0)
+		amqp_client_flush(client);
+}
+
 /* Deadlines of what does not answer, and our own sign of life. */
 static void check_time(struct amqp_client *client)
 {
 	uint64_t now = zfd_now_ms();
 
 	if (client->state >= CLIENT_CONNECTING && client->state < CLIENT_OPEN &&
-	    now - client->since_ms > LOGIN_DEADLINE_MS) {
+	    now - client->since_ms > LOGIN_DEADLINE_MS)
 		amqp_client_reconnect(client, "no login within 10 s");
-	} else if (client->state == CLIENT_SHUTTING && now - client->since_ms > SHUT_DEADLINE_MS) {
+	else if (client->state == CLIENT_SHUTTING && now - client->since_ms > SHUT_DEADLINE_MS)
 		amqp_client_reconnect(client, "no answer to closing the connection");
-	} else if (client->state == CLIENT_OPEN) {
-		uint64_t heartbeat = (uint64_t)client->heartbeat_s * 1000;
-
-		if (now - client->since_ms > STEADY_MS)
-			client->failures = 0;
-		if (heartbeat == 0)
-			return;
-		if (!client->paused && now - client->heard_ms > 2 * heartbeat)
-			amqp_client_reconnect(client, "not heard for two heartbeats");
-		else if (now - client->sent_ms >= heartbeat / 2 &&
-			 amqp_buffer_used(&client->output) == 0 &&
-			 amqp_wire_put_heartbeat(&client->output) == 0)
-			amqp_client_flush(client);
-	}
+	else if (client->state == CLIENT_OPEN)
+		check_open(client, now);
 }
 
 static void tick(void *context)
@@ -495,10 +336,10 @@ static void tick(void *context)
 	struct amqp_client *client = context;
 
 	client->tick_timer = loop_timer(client->loop, TICK_MS, tick, client);
-	enter(client);
+	amqp_client_enter(client);
 	check_time(client);
-	watch(client);
-	leave(client);
+	amqp_client_watch(client);
+	amqp_client_leave(client);
 	if (client->state == CLIENT_WAITING && client->retry_timer < 0)
 		schedule(client);
 }
@@ -510,17 +351,17 @@ void amqp_client_shut(struct amqp_client *client)
 
 	if (client->state == CLIENT_STOPPED || client->state == CLIENT_SHUTTING)
 		return;
-	enter(client);
+	amqp_client_enter(client);
 	if (client->state == CLIENT_OPEN && !client->doomed &&
 	    amqp_client_send(client, 0, AMQP_CONNECTION_CLOSE_METHOD, &close) == 0) {
 		client->state = CLIENT_SHUTTING;
 		client->since_ms = zfd_now_ms();
 		amqp_client_flush(client);
-		watch(client);
-		leave(client);
+		amqp_client_watch(client);
+		amqp_client_leave(client);
 		return;
 	}
-	leave(client);
+	amqp_client_leave(client);
 	loop_cancel(client->loop, client->retry_timer);
 	client->retry_timer = 0;
 	client->doomed = false;

@@ -32,7 +32,7 @@ struct amqp_client_handlers {
 
 struct amqp_client_options {
 	const struct config *config; /* borrowed */
-	const char *purpose;         /* for the log: "consumer", "publisher" (static) */
+	const char *purpose;	     /* for the log: "consumer", "publisher" (static) */
 	const struct amqp_client_handlers *handlers;
 	void *context;
 };

@@ -16,8 +16,8 @@
 #define OUR_CHANNEL_MAX 2047U
 /* The consumer has three, the publisher one. */
 #define LEAST_CHANNELS 3U
-#define PROGRAM "keelson-compute"
-#define REASON_MAX 200
+#define PROGRAM	       "keelson-compute"
+#define REASON_MAX     200
 
 /* A login may not be left in memory that is used again. */
 static void bytes_wipep(amqp_bytes_t *bytes)
@@ -135,11 +135,11 @@ static int send_start_ok(struct amqp_client *client, const char *mechanism, amqp
 					   text_entry("product_version", "0.1"),
 					   {.key = amqp_wire_bytes("connection_name")},
 					   {.key = amqp_wire_bytes("capabilities")}};
-	amqp_connection_start_ok_t ok = {.client_properties = {.num_entries = 4,
-							       .entries = properties},
-					 .mechanism = amqp_wire_bytes(mechanism),
-					 .response = response,
-					 .locale = amqp_wire_bytes("en_US")};
+	amqp_connection_start_ok_t ok = {
+		.client_properties = {.num_entries = 4, .entries = properties},
+		.mechanism = amqp_wire_bytes(mechanism),
+		.response = response,
+		.locale = amqp_wire_bytes("en_US")};
 
 	connection_name(name, sizeof(name));
 	properties[2] = text_entry("connection_name", name);
@@ -156,7 +156,8 @@ static void serve_start(struct amqp_client *client, const struct amqp_frame_view
 	const char *mechanism;
 
 	if (amqp_wire_start_decode(frame, &start) < 0) {
-		amqp_client_reconnect(client, "its first frame is malformed, or of another version");
+		amqp_client_reconnect(client,
+				      "its first frame is malformed, or of another version");
 		return;
 	}
 	mechanism = choose_mechanism(client, &start);
@@ -175,7 +176,8 @@ static void serve_start(struct amqp_client *client, const struct amqp_frame_view
 static void serve_tune(struct amqp_client *client, const amqp_connection_tune_t *tune)
 {
 	amqp_connection_tune_ok_t ok = {.channel_max = OUR_CHANNEL_MAX};
-	amqp_connection_open_t open = {.virtual_host = amqp_wire_bytes(client->config->rabbit_vhost)};
+	amqp_connection_open_t open = {.virtual_host =
+					       amqp_wire_bytes(client->config->rabbit_vhost)};
 	int64_t heartbeat = client->config->rabbit_heartbeat;
 
 	if (tune->channel_max != 0 && tune->channel_max < ok.channel_max)

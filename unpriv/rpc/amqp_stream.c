@@ -21,10 +21,11 @@
 
 /* Where Debian and its kin keep the certificates of public and local authorities. */
 #define SYSTEM_STORE "/etc/ssl/certs/ca-certificates.crt"
-/* An idle connection is tried after 30 s, and is dead 30 s later: within the 90 s of known-faults F02. */
-#define KEEPALIVE_IDLE_S 30
+/* An idle connection is tried after 30 s, and is dead 30 s later: within the 90 s of known-faults
+ * F02. */
+#define KEEPALIVE_IDLE_S     30
 #define KEEPALIVE_INTERVAL_S 10
-#define KEEPALIVE_TRIES 3
+#define KEEPALIVE_TRIES	     3
 
 enum stream_state { STREAM_CONNECTING, STREAM_TLS, STREAM_OPEN };
 
@@ -33,8 +34,8 @@ struct amqp_stream {
 	int fd;
 	unsigned silence_s;
 	struct addrinfo *addresses; /* owned */
-	struct addrinfo *next;      /* the address to try when this one fails */
-	SSL_CTX *tls_context;       /* NULL: plain */
+	struct addrinfo *next;	    /* the address to try when this one fails */
+	SSL_CTX *tls_context;	    /* NULL: plain */
 	SSL *tls;
 	bool tls_wants_write;
 };
@@ -117,9 +118,9 @@ static int prepare_tls(struct amqp_stream *stream, const struct amqp_target *tar
 	SSL_CTX_set_default_passwd_cb(stream->tls_context, no_pass_phrase);
 	SSL_CTX_set_verify(stream->tls_context, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_session_cache_mode(stream->tls_context, SSL_SESS_CACHE_OFF);
-	SSL_CTX_set_mode(stream->tls_context,
-			 SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-				 SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_mode(stream->tls_context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+						      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+						      SSL_MODE_RELEASE_BUFFERS);
 	if (SSL_CTX_set_min_proto_version(stream->tls_context, TLS1_2_VERSION) != 1)
 		return tls_error(err, -EINVAL, "TLS 1.2");
 	result = load_files(stream->tls_context, target, err);
@@ -156,7 +157,8 @@ static int set_options(int fd, unsigned silence_s)
 
 static int connect_one(struct amqp_stream *stream, const struct addrinfo *address)
 {
-	_cleanup_fd_ int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	_cleanup_fd_ int fd =
+		socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int result;
 
 	if (fd < 0)

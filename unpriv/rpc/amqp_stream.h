@@ -14,7 +14,8 @@
 struct amqp_target {
 	const char *host;
 	uint16_t port;
-	unsigned silence_s;    /* what is sent must be acknowledged within this time (TCP_USER_TIMEOUT) */
+	unsigned silence_s; /* what is sent must be acknowledged within this time (TCP_USER_TIMEOUT)
+			     */
 	bool tls;
 	bool verify_name;      /* false: only the chain */
 	const char *ca_file;   /* NULL or "": the system's store */

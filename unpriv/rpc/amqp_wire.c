@@ -10,11 +10,11 @@
 #include "common/zfd.h"
 #include <string.h>
 
-#define HEADER_SIZE 7U
-#define METHOD_ID_SIZE 4U
-#define CONTENT_HEADER_SIZE 14U /* class, weight, body size, property flags */
+#define HEADER_SIZE	      7U
+#define METHOD_ID_SIZE	      4U
+#define CONTENT_HEADER_SIZE   14U /* class, weight, body size, property flags */
 #define PROPERTY_CONTENT_TYPE 0x8000U
-#define BUFFER_FIRST_SIZE 16384U
+#define BUFFER_FIRST_SIZE     16384U
 /* Beyond the text that a frame carries, an encoded method of ours never needs more. */
 #define METHOD_ROOM 4096U
 
@@ -148,17 +148,17 @@ uint32_t amqp_wire_method_id(const struct amqp_frame_view *frame)
 bool amqp_wire_method_known(uint32_t id)
 {
 	static const uint32_t known[] = {
-		AMQP_CONNECTION_TUNE_METHOD,	AMQP_CONNECTION_OPEN_OK_METHOD,
-		AMQP_CONNECTION_CLOSE_METHOD,	AMQP_CONNECTION_CLOSE_OK_METHOD,
-		AMQP_CONNECTION_BLOCKED_METHOD, AMQP_CONNECTION_UNBLOCKED_METHOD,
-		AMQP_CHANNEL_OPEN_OK_METHOD,	AMQP_CHANNEL_CLOSE_METHOD,
-		AMQP_CHANNEL_CLOSE_OK_METHOD,	AMQP_CHANNEL_FLOW_METHOD,
+		AMQP_CONNECTION_TUNE_METHOD,	 AMQP_CONNECTION_OPEN_OK_METHOD,
+		AMQP_CONNECTION_CLOSE_METHOD,	 AMQP_CONNECTION_CLOSE_OK_METHOD,
+		AMQP_CONNECTION_BLOCKED_METHOD,	 AMQP_CONNECTION_UNBLOCKED_METHOD,
+		AMQP_CHANNEL_OPEN_OK_METHOD,	 AMQP_CHANNEL_CLOSE_METHOD,
+		AMQP_CHANNEL_CLOSE_OK_METHOD,	 AMQP_CHANNEL_FLOW_METHOD,
 		AMQP_EXCHANGE_DECLARE_OK_METHOD, AMQP_QUEUE_DECLARE_OK_METHOD,
-		AMQP_QUEUE_BIND_OK_METHOD,	AMQP_QUEUE_DELETE_OK_METHOD,
-		AMQP_BASIC_QOS_OK_METHOD,	AMQP_BASIC_CONSUME_OK_METHOD,
-		AMQP_BASIC_CANCEL_METHOD,	AMQP_BASIC_CANCEL_OK_METHOD,
-		AMQP_BASIC_DELIVER_METHOD,	AMQP_BASIC_RETURN_METHOD,
-		AMQP_BASIC_ACK_METHOD,		AMQP_BASIC_NACK_METHOD,
+		AMQP_QUEUE_BIND_OK_METHOD,	 AMQP_QUEUE_DELETE_OK_METHOD,
+		AMQP_BASIC_QOS_OK_METHOD,	 AMQP_BASIC_CONSUME_OK_METHOD,
+		AMQP_BASIC_CANCEL_METHOD,	 AMQP_BASIC_CANCEL_OK_METHOD,
+		AMQP_BASIC_DELIVER_METHOD,	 AMQP_BASIC_RETURN_METHOD,
+		AMQP_BASIC_ACK_METHOD,		 AMQP_BASIC_NACK_METHOD,
 		AMQP_CONFIRM_SELECT_OK_METHOD,
 	};
 
@@ -338,7 +338,8 @@ int amqp_wire_put_content(struct amqp_buffer *buffer, uint16_t channel,
 	int result;
 
 	/* All or nothing: half a message on the wire would have to end the connection. */
-	result = amqp_buffer_reserve(buffer, METHOD_ROOM + left + (frames + 1) * AMQP_WIRE_FRAME_EXTRA);
+	result = amqp_buffer_reserve(buffer,
+				     METHOD_ROOM + left + (frames + 1) * AMQP_WIRE_FRAME_EXTRA);
 	if (result == 0)
 		result = put_content_header(buffer, channel, properties, body.len);
 	if (result < 0)

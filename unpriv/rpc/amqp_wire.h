@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AMQP_WIRE_FRAME_MAX 131072U /* what RabbitMQ offers */
-#define AMQP_WIRE_FRAME_MIN 4096U   /* what the protocol guarantees */
-#define AMQP_WIRE_FRAME_EXTRA 8U    /* header of 7 bytes, end of 1 */
-#define AMQP_WIRE_TEXT_MAX 255U     /* a short string */
+#define AMQP_WIRE_FRAME_MAX   131072U /* what RabbitMQ offers */
+#define AMQP_WIRE_FRAME_MIN   4096U   /* what the protocol guarantees */
+#define AMQP_WIRE_FRAME_EXTRA 8U      /* header of 7 bytes, end of 1 */
+#define AMQP_WIRE_TEXT_MAX    255U    /* a short string */
 
 /* Bytes between two ends: read from start, written at end. */
 struct amqp_buffer {
@@ -41,12 +41,14 @@ struct amqp_frame_view {
 	size_t length;
 };
 
-/* 1: *frame is the first frame of data and *used its size; 0: it is not whole yet; -EBADMSG: no frame. */
+/* 1: *frame is the first frame of data and *used its size; 0: it is not whole yet; -EBADMSG: no
+ * frame. */
 int amqp_wire_split(const uint8_t *data, size_t length, size_t frame_max,
 		    struct amqp_frame_view *frame, size_t *used);
 /* The id of a method frame, or 0. */
 uint32_t amqp_wire_method_id(const struct amqp_frame_view *frame);
-/* True when the library may decode it: one of the few that a client is sent, and none with a table in it. */
+/* True when the library may decode it: one of the few that a client is sent, and none with a table
+ * in it. */
 bool amqp_wire_method_known(uint32_t id);
 /* Decodes into pool (strings borrow from the frame).  NULL when it is malformed. */
 void *amqp_wire_method_decode(const struct amqp_frame_view *frame, amqp_pool_t *pool);
@@ -62,7 +64,8 @@ struct amqp_wire_content {
 	char content_type[64]; /* "" when absent or longer */
 };
 /* Reads a content header; of the properties only the content type.  0 or -EBADMSG. */
-int amqp_wire_content_decode(const struct amqp_frame_view *frame, struct amqp_wire_content *content);
+int amqp_wire_content_decode(const struct amqp_frame_view *frame,
+			     struct amqp_wire_content *content);
 
 /* Append to buffer.  0 or a negative errno. */
 int amqp_wire_put_protocol(struct amqp_buffer *buffer);

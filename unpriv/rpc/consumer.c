@@ -140,7 +140,8 @@ static int name_queues(struct consumer *consumer, struct zerr *err)
 		return zerr_errno(err, -errno, "random numbers");
 	hex_encode(random, sizeof(random), hex);
 	fanout->fanout = true;
-	fits = name_is(topic->queue, "%s", config->topic) && name_is(topic->key, "%s", config->topic) &&
+	fits = name_is(topic->queue, "%s", config->topic) &&
+	       name_is(topic->key, "%s", config->topic) &&
 	       name_is(topic->exchange, "%s", config->control_exchange) &&
 	       name_is(host->queue, "%s.%s", config->topic, config->host) &&
 	       name_is(host->key, "%s.%s", config->topic, config->host) &&
@@ -149,9 +150,10 @@ static int name_queues(struct consumer *consumer, struct zerr *err)
 	       name_is(fanout->key, "%s", config->topic) &&
 	       name_is(fanout->exchange, "%s_fanout", config->topic);
 	if (!fits)
-		return zerr_set(err, -ENAMETOOLONG,
-				"[compute] topic, [DEFAULT] host or control_exchange: empty, or too "
-				"long for a queue's name (255 bytes)");
+		return zerr_set(
+			err, -ENAMETOOLONG,
+			"[compute] topic, [DEFAULT] host or control_exchange: empty, or too "
+			"long for a queue's name (255 bytes)");
 	return 0;
 }
 
@@ -222,7 +224,8 @@ bool consumer_holds(const struct consumer *consumer, const struct consumer_deliv
 	       amqp_client_is_open(consumer->client);
 }
 
-/* Too much unwritten output means a broker that reads nothing: the connection is no good any more. */
+/* Too much unwritten output means a broker that reads nothing: the connection is no good any more.
+ */
 static void settle(struct consumer *consumer, int sent)
 {
 	if (sent < 0)

@@ -10,7 +10,8 @@
 
 struct consumer;
 
-/* Where a message came from.  Void once its channel was closed: the broker delivers the message again. */
+/* Where a message came from.  Void once its channel was closed: the broker delivers the message
+ * again. */
 struct consumer_delivery {
 	uint64_t tag;
 	uint32_t generation; /* of the channel; 0 = none */
@@ -36,7 +37,7 @@ struct consumer_handlers {
 
 struct consumer_counters {
 	uint64_t received, oversized; /* messages */
-	uint64_t cancelled;           /* times that the broker took a consumer away */
+	uint64_t cancelled;	      /* times that the broker took a consumer away */
 };
 
 /* Owned; NULL with *err. */

@@ -10,10 +10,10 @@
 
 #define ANSWER_DEADLINE_MS 15000
 /* Known-faults F01: consuming again within 10 s after the queue can be declared. */
-#define RETRY_FIRST_MS 1000U
-#define RETRY_MAX_MS 8000U
-#define CHECK_MS 60000
-#define REASON_MAX 200
+#define RETRY_FIRST_MS	1000U
+#define RETRY_MAX_MS	8000U
+#define CHECK_MS	60000
+#define REASON_MAX	200
 #define DESCRIPTION_MAX 256
 /* A queue that is not to be had on this host may be on another: after so many tries. */
 #define TRIES_A_HOST 2U
@@ -71,8 +71,9 @@ static void restart(struct consumer_channel *channel, const char *why)
 	consumer_changed(channel->consumer);
 }
 
-static void established(struct consumer_channel *channel)
+static void established(struct consumer_channel *channel, const void *method)
 {
+	(void)method;
 	if (channel->faulty)
 		zlog_info("queue %s: consumed again", channel->queue);
 	else
@@ -85,8 +86,9 @@ static void established(struct consumer_channel *channel)
 }
 
 /* After the binding: a check ends here, a beginning goes on. */
-static void bound(struct consumer_channel *channel)
+static void bound(struct consumer_channel *channel, const void *method)
 {
+	(void)method;
 	if (!channel->checking) {
 		wait_for(channel, CHANNEL_QOS, consumer_limit(channel));
 		return;
@@ -99,34 +101,81 @@ static void bound(struct consumer_channel *channel)
 		restart(channel, "the broker lost its consumer");
 }
 
+static void opened(struct consumer_channel *channel, const void *method)
+{
+	(void)method;
+	declare(channel);
+}
+
+static void exchange_declared(struct consumer_channel *channel, const void *method)
+{
+	(void)method;
+	wait_for(channel, CHANNEL_QUEUE, consumer_declare_queue(channel));
+}
+
+static void queue_declared(struct consumer_channel *channel, const void *method)
+{
+	channel->consumers = ((const amqp_queue_declare_ok_t *)method)->consumer_count;
+	wait_for(channel, CHANNEL_BIND, consumer_bind(channel));
+}
+
+static void limited(struct consumer_channel *channel, const void *method)
+{
+	(void)method;
+	wait_for(channel, CHANNEL_CONSUME, consumer_consume(channel));
+}
+
+static void closed(struct consumer_channel *channel, const void *method)
+{
+	(void)method;
+	consumer_channel_open(channel);
+}
+
+static void cancelled(struct consumer_channel *channel, const void *method)
+{
+	(void)method;
+	channel->state = CHANNEL_STOPPED;
+}
+
+static void deleted(struct consumer_channel *channel, const void *method)
+{
+	(void)method;
+	consumer_finish(channel->consumer);
+}
+
+/* What is waited for in each state, and what follows. */
+static const struct {
+	enum channel_state state;
+	uint32_t answer;
+	void (*then)(struct consumer_channel *channel, const void *method);
+} steps[] = {
+	{CHANNEL_OPENING, AMQP_CHANNEL_OPEN_OK_METHOD, opened},
+	{CHANNEL_EXCHANGE, AMQP_EXCHANGE_DECLARE_OK_METHOD, exchange_declared},
+	{CHANNEL_QUEUE, AMQP_QUEUE_DECLARE_OK_METHOD, queue_declared},
+	{CHANNEL_BIND, AMQP_QUEUE_BIND_OK_METHOD, bound},
+	{CHANNEL_QOS, AMQP_BASIC_QOS_OK_METHOD, limited},
+	{CHANNEL_CONSUME, AMQP_BASIC_CONSUME_OK_METHOD, established},
+	{CHANNEL_CLOSING, AMQP_CHANNEL_CLOSE_OK_METHOD, closed},
+	{CHANNEL_CANCEL, AMQP_BASIC_CANCEL_OK_METHOD, cancelled},
+	{CHANNEL_DELETE, AMQP_QUEUE_DELETE_OK_METHOD, deleted},
+};
+
 /* An answer, if it is the one that is waited for. */
 static void serve_answer(struct consumer_channel *channel, uint32_t id, const void *method)
 {
-	if (id == AMQP_CHANNEL_OPEN_OK_METHOD && channel->state == CHANNEL_OPENING) {
-		declare(channel);
-	} else if (id == AMQP_EXCHANGE_DECLARE_OK_METHOD && channel->state == CHANNEL_EXCHANGE) {
-		wait_for(channel, CHANNEL_QUEUE, consumer_declare_queue(channel));
-	} else if (id == AMQP_QUEUE_DECLARE_OK_METHOD && channel->state == CHANNEL_QUEUE) {
-		channel->consumers = ((const amqp_queue_declare_ok_t *)method)->consumer_count;
-		wait_for(channel, CHANNEL_BIND, consumer_bind(channel));
-	} else if (id == AMQP_QUEUE_BIND_OK_METHOD && channel->state == CHANNEL_BIND) {
-		bound(channel);
-	} else if (id == AMQP_BASIC_QOS_OK_METHOD && channel->state == CHANNEL_QOS) {
-		wait_for(channel, CHANNEL_CONSUME, consumer_consume(channel));
-	} else if (id == AMQP_BASIC_CONSUME_OK_METHOD && channel->state == CHANNEL_CONSUME) {
-		established(channel);
-	} else if (id == AMQP_CHANNEL_CLOSE_OK_METHOD && channel->state == CHANNEL_CLOSING) {
-		consumer_channel_open(channel);
-	} else if (id == AMQP_BASIC_CANCEL_OK_METHOD && channel->state == CHANNEL_CANCEL) {
-		channel->state = CHANNEL_STOPPED;
-	} else if (id == AMQP_QUEUE_DELETE_OK_METHOD && channel->state == CHANNEL_DELETE) {
-		consumer_finish(channel->consumer);
-	} else if (channel->state <= CHANNEL_CONSUMING) {
-		amqp_client_reconnect(channel->consumer->client, "an answer out of turn");
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (steps[i].state == channel->state && steps[i].answer == id) {
+			steps[i].then(channel, method);
+			return;
+		}
 	}
+	/* While stopping, answers to what was asked before are the past. */
+	if (channel->state <= CHANNEL_CONSUMING)
+		amqp_client_reconnect(channel->consumer->client, "an answer out of turn");
 }
 
-/* The declaration failed.  Said once until it works again; nothing is ever deleted to make it work. */
+/* The declaration failed.  Said once until it works again; nothing is ever deleted to make it work.
+ */
 static void note_fault(struct consumer_channel *channel, uint16_t code, const char *text)
 {
 	char ours[DESCRIPTION_MAX];
@@ -167,7 +216,8 @@ static void serve_close(struct consumer_channel *channel, const amqp_channel_clo
 	int sent;
 
 	amqp_wire_text(close->reply_text, text, sizeof(text));
-	sent = amqp_client_send(consumer->client, channel->number, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
+	sent = amqp_client_send(consumer->client, channel->number, AMQP_CHANNEL_CLOSE_OK_METHOD,
+				&ok);
 	consumer_channel_lost(channel);
 	if (sent < 0) {
 		amqp_client_reconnect(consumer->client, strerror(-sent));
@@ -239,7 +289,8 @@ void consumer_channel_tick(struct consumer_channel *channel, uint64_t now_ms)
 	if (channel->state == CHANNEL_CONSUMING) {
 		if (now_ms < channel->check_ms)
 			return;
-		/* Declaring again is harmless when all is there, and brings back a lost binding or queue. */
+		/* Declaring again is harmless when all is there, and brings back a lost binding or
+		 * queue. */
 		channel->checking = true;
 		declare(channel);
 		return;

@@ -33,7 +33,8 @@ void consumer_content_deliver(struct consumer_channel *channel, const amqp_basic
 	}
 	*incoming = (struct incoming){
 		.expected = true,
-		/* What still comes after the end of consuming stays the broker's: it is delivered again. */
+		/* What still comes after the end of consuming stays the broker's: it is delivered
+		   again. */
 		.dropped = channel->consumer->cancelled,
 		.message = {.delivery = {.tag = deliver->delivery_tag,
 					 .generation = channel->generation,
@@ -43,7 +44,8 @@ void consumer_content_deliver(struct consumer_channel *channel, const amqp_basic
 	};
 }
 
-/* Without a place for the body the message goes back to the broker, with the whole channel, for later. */
+/* Without a place for the body the message goes back to the broker, with the whole channel, for
+ * later. */
 static void give_back(struct consumer_channel *channel, int error)
 {
 	zlog_error("queue %s: a message has no room here: %s", channel->queue, strerror(-error));

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #define ARGUMENTS_MAX 5
-/* Unclassified messages that the broker may have given us for a queue, when the operator names no number:
- * far more than the workers classify at once, and few enough that the bodies fit into memory. */
+/* Unclassified messages that the broker may have given us for a queue, when the operator names no
+ * number: far more than the workers classify at once, and few enough that the bodies fit into
+ * memory. */
 #define DEFAULT_PREFETCH 32
-#define PREFETCH_MAX UINT16_MAX
+#define PREFETCH_MAX	 UINT16_MAX
 
 struct arguments {
 	amqp_table_entry_t entries[ARGUMENTS_MAX];
@@ -33,7 +34,8 @@ static void add_text(struct arguments *arguments, const char *key, const char *v
 	entry->value.value.bytes = amqp_wire_bytes(value);
 }
 
-/* py-amqp sends an integer as 32 bits where it fits.  RabbitMQ compares the value, not the width. */
+/* py-amqp sends an integer as 32 bits where it fits.  RabbitMQ compares the value, not the width.
+ */
 static void add_number(struct arguments *arguments, const char *key, int64_t value)
 {
 	amqp_table_entry_t *entry = &arguments->entries[arguments->count++];

@@ -6,7 +6,7 @@
 #define CONSUMER_CHANNELS 3
 
 enum channel_state {
-	CHANNEL_CLOSED,  /* waits for retry_ms, or for the connection */
+	CHANNEL_CLOSED,	 /* waits for retry_ms, or for the connection */
 	CHANNEL_OPENING, /* each of these waits for one answer */
 	CHANNEL_EXCHANGE,
 	CHANNEL_QUEUE,
@@ -14,17 +14,18 @@ enum channel_state {
 	CHANNEL_QOS,
 	CHANNEL_CONSUME,
 	CHANNEL_CONSUMING,
-	CHANNEL_CLOSING, /* closed by us: what still comes is the past; opened again after the answer */
-	CHANNEL_CANCEL,  /* stopping: answers of a check may still come */
+	CHANNEL_CLOSING, /* closed by us: what still comes is the past; opened again after the
+			    answer */
+	CHANNEL_CANCEL,	 /* stopping: answers of a check may still come */
 	CHANNEL_DELETE,
-	CHANNEL_STOPPED  /* cancelled for good; deliveries stay acknowledgeable */
+	CHANNEL_STOPPED /* cancelled for good; deliveries stay acknowledgeable */
 };
 
 /* A message that is coming in, frame by frame. */
 struct incoming {
-	bool expected;  /* a deliver came: its header must follow */
-	bool arriving;  /* the header came: length - received bytes must follow */
-	bool dropped;   /* its bytes are not kept */
+	bool expected; /* a deliver came: its header must follow */
+	bool arriving; /* the header came: length - received bytes must follow */
+	bool dropped;  /* its bytes are not kept */
 	uint64_t received;
 	struct consumer_message message; /* body -1 while none */
 };
@@ -36,15 +37,16 @@ struct consumer_channel {
 	char queue[AMQP_WIRE_TEXT_MAX + 1], exchange[AMQP_WIRE_TEXT_MAX + 1];
 	char key[AMQP_WIRE_TEXT_MAX + 1], tag[4];
 	enum channel_state state;
-	bool exchange_as_is;    /* another one than ours exists: use it undeclared (known-faults F09) */
-	bool checking;          /* consuming, and declaring again to see whether all is still there */
-	bool faulty;            /* its last declaration failed; logged */
+	bool exchange_as_is; /* another one than ours exists: use it undeclared (known-faults F09)
+			      */
+	bool checking;	     /* consuming, and declaring again to see whether all is still there */
+	bool faulty;	     /* its last declaration failed; logged */
 	unsigned failures;
 	uint32_t generation;
-	uint32_t consumers;     /* of the queue, as last declared */
-	uint64_t asked_ms;      /* when the answer that is waited for was asked for */
-	uint64_t retry_ms;      /* CHANNEL_CLOSED: when to open; 0 = with the connection */
-	uint64_t check_ms;      /* CHANNEL_CONSUMING: when to check */
+	uint32_t consumers; /* of the queue, as last declared */
+	uint64_t asked_ms;  /* when the answer that is waited for was asked for */
+	uint64_t retry_ms;  /* CHANNEL_CLOSED: when to open; 0 = with the connection */
+	uint64_t check_ms;  /* CHANNEL_CONSUMING: when to check */
 	struct incoming incoming;
 };
 
@@ -80,7 +82,8 @@ void consumer_channel_cancel(struct consumer_channel *channel);
 void consumer_channel_delete(struct consumer_channel *channel);
 
 /* consumer_content.c */
-void consumer_content_deliver(struct consumer_channel *channel, const amqp_basic_deliver_t *deliver);
+void consumer_content_deliver(struct consumer_channel *channel,
+			      const amqp_basic_deliver_t *deliver);
 void consumer_content_header(struct consumer_channel *channel,
 			     const struct amqp_wire_content *content);
 void consumer_content_body(struct consumer_channel *channel, const uint8_t *data, size_t length);

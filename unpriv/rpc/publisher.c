@@ -11,13 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TICK_MS 50      /* while a queue is missing: a quarter of a second needs finer steps */
-#define TICK_IDLE_MS 1000
-#define CHANNEL 1
-#define PACKETS_AT_ONCE 64
+#define TICK_MS		  50 /* while a queue is missing: a quarter of a second needs finer steps */
+#define TICK_IDLE_MS	  1000
+#define CHANNEL		  1
+#define PACKETS_AT_ONCE	  64
 #define DEADLINE_LEAST_MS 60000
-#define EXIT_SANDBOX 70 /* as a worker: it ends the service */
-#define EXIT_FAILED 1
+#define EXIT_SANDBOX	  70 /* as a worker: it ends the service */
+#define EXIT_FAILED	  1
 
 static void tick(void *context);
 
@@ -106,9 +106,11 @@ static void on_method(void *context, uint16_t channel, uint32_t id, const void *
 	} else if (id == AMQP_CHANNEL_CLOSE_METHOD) {
 		on_channel_close(publisher, method);
 	} else if (id == AMQP_CHANNEL_FLOW_METHOD) {
-		amqp_channel_flow_ok_t ok = {.active = ((const amqp_channel_flow_t *)method)->active};
+		amqp_channel_flow_ok_t ok = {.active =
+						     ((const amqp_channel_flow_t *)method)->active};
 
-		(void)amqp_client_send(publisher->client, CHANNEL, AMQP_CHANNEL_FLOW_OK_METHOD, &ok);
+		(void)amqp_client_send(publisher->client, CHANNEL, AMQP_CHANNEL_FLOW_OK_METHOD,
+				       &ok);
 	} else {
 		amqp_client_reconnect(publisher->client, "an answer out of turn");
 	}
@@ -217,7 +219,8 @@ static void on_request(void *context, int fd, uint32_t events)
 			result = take_reply(publisher, &packet);
 		zfd_packet_close(&packet);
 		if (result < 0) {
-			/* Our own binary on the other side: nothing else than a fault can explain it. */
+			/* Our own binary on the other side: nothing else than a fault can explain
+			 * it. */
 			zlog_error("a request of the dispatcher: %s", strerror(-result));
 			exit(EXIT_FAILED);
 		}
@@ -231,9 +234,8 @@ static void tick(void *context)
 
 	publisher_tick(publisher, zfd_now_ms());
 	publisher->hurried = routes_missing_any(&publisher->routes);
-	publisher->tick_timer = loop_timer(publisher->loop,
-					   publisher->hurried ? TICK_MS : TICK_IDLE_MS, tick,
-					   publisher);
+	publisher->tick_timer = loop_timer(
+		publisher->loop, publisher->hurried ? TICK_MS : TICK_IDLE_MS, tick, publisher);
 }
 
 static int prepare(struct publisher *publisher, struct zerr *err)

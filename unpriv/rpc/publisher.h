@@ -24,9 +24,10 @@ struct publisher_request {
 };
 
 enum publisher_outcome {
-	PUBLISHER_DONE = 1,     /* the broker has it */
-	PUBLISHER_DROPPED = 2,  /* nobody to send it to, or too late */
-	PUBLISHER_TOO_LARGE = 3 /* larger than the limit, or than the broker takes (known-faults F10) */
+	PUBLISHER_DONE = 1,    /* the broker has it */
+	PUBLISHER_DROPPED = 2, /* nobody to send it to, or too late */
+	PUBLISHER_TOO_LARGE =
+		3 /* larger than the limit, or than the broker takes (known-faults F10) */
 };
 
 struct publisher_answer {
@@ -40,7 +41,7 @@ int publisher_get_request(const void *data, size_t length, struct publisher_requ
 void publisher_put_answer(struct zwriter *writer, const struct publisher_answer *answer);
 int publisher_get_answer(const void *data, size_t length, struct publisher_answer *answer);
 
-/* Call in a fresh child.  socket: SEQPACKET to the dispatcher, taken; confine may be NULL (tests).  Exits 0
- * when socket ends, after closing the connection in good order. */
+/* Call in a fresh child.  socket: SEQPACKET to the dispatcher, taken; confine may be NULL (tests).
+ * Exits 0 when socket ends, after closing the connection in good order. */
 _Noreturn void publisher_main(const struct config *config, int socket,
 			      const struct sandbox_confine *confine);

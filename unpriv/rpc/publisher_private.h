@@ -14,14 +14,14 @@ struct publisher {
 	bool blocked;
 	bool ending;
 	struct reply_list queued; /* not sent yet, or to be sent again */
-	struct reply_list sent;   /* in the order of their tags */
+	struct reply_list sent;	  /* in the order of their tags */
 	size_t sent_count;
 	struct routes routes;
-	size_t held;       /* replies in all lists */
-	uint64_t bytes;    /* of them */
+	size_t held;	/* replies in all lists */
+	uint64_t bytes; /* of them */
 	uint64_t next_tag;
-	uint64_t deadline_ms;      /* the age at which a reply is of no use any more */
-	uint64_t blocked_ms;       /* when blocking began or ended */
+	uint64_t deadline_ms;	   /* the age at which a reply is of no use any more */
+	uint64_t blocked_ms;	   /* when blocking began or ended */
 	unsigned late, overflowed; /* dropped since the last line about it */
 	uint64_t told_ms;
 	int64_t tick_timer;
@@ -45,4 +45,5 @@ void publisher_tick(struct publisher *publisher, uint64_t now_ms);
 /* publisher_send.c: 0, or a negative errno: -EAGAIN later, -EFBIG never. */
 int publisher_send(struct publisher *publisher, struct reply *reply);
 /* Tells the dispatcher, and frees reply, which is in no list. */
-void publisher_answer(struct publisher *publisher, struct reply *reply, enum publisher_outcome outcome);
+void publisher_answer(struct publisher *publisher, struct reply *reply,
+		      enum publisher_outcome outcome);

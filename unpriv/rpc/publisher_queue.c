@@ -8,7 +8,7 @@
 #include "unpriv/rpc/publisher_private.h"
 
 /* Known-faults R4: caps on what is held; beyond them the oldest goes. */
-#define HELD_MAX 900
+#define HELD_MAX  900
 #define BYTES_MAX ((uint64_t)64 << 20)
 /* Enough to keep a distant broker busy, few enough to be sent again in no time after a break. */
 #define SENT_MAX 256
@@ -16,7 +16,7 @@
 #define OUTPUT_ENOUGH ((size_t)256 << 10)
 /* A confirm that does not come though the broker takes messages: the connection is no good. */
 #define CONFIRM_DEADLINE_MS 60000
-#define TELL_MS 10000
+#define TELL_MS		    10000
 
 static void remove_sent(struct publisher *publisher, struct reply *reply)
 {
@@ -117,8 +117,7 @@ static void settle(struct publisher *publisher, struct reply *reply, bool taken)
 	if (taken && !reply->returned) {
 		routes_found(&publisher->routes, reply->queue, &publisher->queued);
 		publisher_answer(publisher, reply, PUBLISHER_DONE);
-	} else if (reply->fleeting ||
-		   !routes_missing(&publisher->routes, reply, zfd_now_ms())) {
+	} else if (reply->fleeting || !routes_missing(&publisher->routes, reply, zfd_now_ms())) {
 		routes_unsent(&publisher->routes, reply->queue);
 		drop(publisher, reply);
 	}
@@ -142,7 +141,8 @@ void publisher_returned(struct publisher *publisher, amqp_bytes_t queue)
 	struct reply *reply;
 
 	/* Returns come in the order of publishing, so it is the first one to that queue. */
-	TAILQ_FOREACH(reply, &publisher->sent, entry) {
+	TAILQ_FOREACH(reply, &publisher->sent, entry)
+	{
 		if (reply->returned || strlen(reply->queue) != queue.len ||
 		    memcmp(reply->queue, queue.bytes, queue.len) != 0)
 			continue;
@@ -156,8 +156,8 @@ static struct reply *largest_sent(struct publisher *publisher)
 	struct reply *reply, *largest = NULL;
 
 	TAILQ_FOREACH(reply, &publisher->sent, entry)
-		if (!largest || reply->size > largest->size)
-			largest = reply;
+	if (!largest || reply->size > largest->size)
+		largest = reply;
 	return largest;
 }
 
@@ -242,8 +242,7 @@ void publisher_tick(struct publisher *publisher, uint64_t now_ms)
 	drop_late(publisher, &publisher->sent, now_ms);
 	drop_late(publisher, &publisher->queued, now_ms);
 	give_up(publisher, now_ms);
-	while (may_send(publisher) &&
-	       (reply = routes_probe(&publisher->routes, now_ms)) != NULL)
+	while (may_send(publisher) && (reply = routes_probe(&publisher->routes, now_ms)) != NULL)
 		if (!send_one(publisher, reply))
 			break;
 	tell(publisher, now_ms);

@@ -16,8 +16,8 @@ static struct route *find(struct routes *routes, const char *queue)
 	struct route *route;
 
 	TAILQ_FOREACH(route, &routes->list, entry)
-		if (strcmp(route->queue, queue) == 0)
-			return route;
+	if (strcmp(route->queue, queue) == 0)
+		return route;
 	return NULL;
 }
 
@@ -57,7 +57,8 @@ static void insert_in_order(struct reply_list *list, struct reply *reply)
 {
 	struct reply *later;
 
-	TAILQ_FOREACH(later, list, entry) {
+	TAILQ_FOREACH(later, list, entry)
+	{
 		if (later->token > reply->token) {
 			TAILQ_INSERT_BEFORE(later, reply, entry);
 			return;
@@ -108,7 +109,8 @@ struct reply *routes_probe(struct routes *routes, uint64_t now_ms)
 {
 	struct route *route;
 
-	TAILQ_FOREACH(route, &routes->list, entry) {
+	TAILQ_FOREACH(route, &routes->list, entry)
+	{
 		struct reply *reply = TAILQ_FIRST(&route->waiting);
 
 		if (route->given_up || route->probing || !reply || now_ms < route->next_ms)
@@ -125,7 +127,8 @@ static void forget_oldest(struct routes *routes)
 {
 	struct route *route;
 
-	TAILQ_FOREACH(route, &routes->list, entry) {
+	TAILQ_FOREACH(route, &routes->list, entry)
+	{
 		if (!route->given_up)
 			continue;
 		forget(routes, route);
@@ -137,8 +140,10 @@ const struct route *routes_expire(struct routes *routes, uint64_t now_ms, struct
 {
 	struct route *route;
 
-	TAILQ_FOREACH(route, &routes->list, entry) {
-		if (route->given_up || route->probing || now_ms - route->since_ms < routes->timeout_ms)
+	TAILQ_FOREACH(route, &routes->list, entry)
+	{
+		if (route->given_up || route->probing ||
+		    now_ms - route->since_ms < routes->timeout_ms)
 			continue;
 		TAILQ_CONCAT(lost, &route->waiting, entry);
 		if (routes->given_up == ROUTES_GIVEN_UP_MAX)
@@ -169,7 +174,8 @@ void routes_lost(struct routes *routes)
 	for (route = TAILQ_FIRST(&routes->list); route; route = next) {
 		next = TAILQ_NEXT(route, entry);
 		route->probing = false;
-		/* Its only reply was on its way and goes back to the queue: nothing is known any more. */
+		/* Its only reply was on its way and goes back to the queue: nothing is known any
+		 * more. */
 		if (!route->given_up && TAILQ_EMPTY(&route->waiting))
 			forget(routes, route);
 	}
@@ -181,7 +187,8 @@ struct reply *routes_oldest(struct routes *routes)
 	struct reply *oldest = NULL;
 	struct route *its = NULL;
 
-	TAILQ_FOREACH(route, &routes->list, entry) {
+	TAILQ_FOREACH(route, &routes->list, entry)
+	{
 		struct reply *reply = TAILQ_FIRST(&route->waiting);
 
 		if (reply && (!oldest || reply->token < oldest->token)) {
@@ -199,8 +206,8 @@ bool routes_missing_any(const struct routes *routes)
 	const struct route *route;
 
 	TAILQ_FOREACH(route, &routes->list, entry)
-		if (!route->given_up)
-			return true;
+	if (!route->given_up)
+		return true;
 	return false;
 }
 

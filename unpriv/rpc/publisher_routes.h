@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-#define ROUTE_RETRY_MS 250U
-#define ROUTE_FORGET_MS 60000U /* how long a queue stays given up */
+#define ROUTE_RETRY_MS	    250U
+#define ROUTE_FORGET_MS	    60000U /* how long a queue stays given up */
 #define ROUTES_GIVEN_UP_MAX 200
 /* A probe carries the whole reply: larger ones are tried less often. */
-#define ROUTE_PROBE_BYTES 65536U
+#define ROUTE_PROBE_BYTES  65536U
 #define ROUTE_RETRY_MAX_MS 5000U
 
 TAILQ_HEAD(reply_list, reply);
@@ -23,11 +23,11 @@ struct reply {
 	TAILQ_ENTRY(reply) entry;
 	uint64_t token;
 	uint64_t since_ms; /* when it came */
-	uint64_t tag;      /* delivery tag, while sent */
-	size_t size;       /* of the inner text */
-	int fd;            /* owned */
+	uint64_t tag;	   /* delivery tag, while sent */
+	size_t size;	   /* of the inner text */
+	int fd;		   /* owned */
 	bool fleeting;
-	bool returned;     /* the broker had no queue for it */
+	bool returned; /* the broker had no queue for it */
 	char queue[JOB_ID_MAX + 1];
 };
 
@@ -36,7 +36,7 @@ struct route {
 	struct reply_list waiting;
 	uint64_t since_ms; /* first return; when given up: the moment of that */
 	uint64_t next_ms;  /* next try */
-	bool probing;      /* one of its replies is on its way */
+	bool probing;	   /* one of its replies is on its way */
 	bool given_up;
 	char queue[JOB_ID_MAX + 1];
 };
@@ -52,18 +52,20 @@ struct routes {
 enum route_word { ROUTE_FREE, ROUTE_WAIT, ROUTE_GONE };
 
 void routes_init(struct routes *routes, uint64_t timeout_ms);
-/* May a reply to queue be sent (FREE), must it wait (WAIT; *route to give it to routes_hold), or is it lost? */
+/* May a reply to queue be sent (FREE), must it wait (WAIT; *route to give it to routes_hold), or is
+ * it lost? */
 enum route_word routes_ask(struct routes *routes, const char *queue, uint64_t now_ms,
 			   struct route **route);
-/* The broker had no queue for reply: it waits there.  Returns its route, or NULL for lack of memory. */
+/* The broker had no queue for reply: it waits there.  Returns its route, or NULL for lack of
+ * memory. */
 struct route *routes_missing(struct routes *routes, struct reply *reply, uint64_t now_ms);
 void routes_hold(struct route *route, struct reply *reply);
 /* A reply to queue arrived: those that waited are moved to the front of queue_list. */
 void routes_found(struct routes *routes, const char *queue, struct reply_list *front);
 /* The next reply to try again at now_ms (removed from its route), or NULL. */
 struct reply *routes_probe(struct routes *routes, uint64_t now_ms);
-/* A route that has been missing for too long: its replies are moved to lost; NULL when there is none.
- * The route returned is borrowed, for its name. */
+/* A route that has been missing for too long: its replies are moved to lost; NULL when there is
+ * none. The route returned is borrowed, for its name. */
 const struct route *routes_expire(struct routes *routes, uint64_t now_ms, struct reply_list *lost);
 /* A reply on its way to queue was given up: it was the probe, if there was one. */
 void routes_unsent(struct routes *routes, const char *queue);

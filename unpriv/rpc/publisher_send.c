@@ -11,7 +11,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Unique id, closing braces and envelope: what is added to the inner text that was measured before. */
+/* Unique id, closing braces and envelope: what is added to the inner text that was measured before.
+ */
 #define WRAP_MARGIN 4096
 
 void publisher_put_request(struct zwriter *writer, const struct publisher_request *request)
@@ -61,7 +62,8 @@ static int read_inner(const struct reply *reply, char **inner)
 	if (!text)
 		return -ENOMEM;
 	while (done < reply->size) {
-		ssize_t got = ZFD_RETRY(pread(reply->fd, text + done, reply->size - done, (off_t)done));
+		ssize_t got =
+			ZFD_RETRY(pread(reply->fd, text + done, reply->size - done, (off_t)done));
 
 		if (got <= 0) {
 			free(text);
@@ -74,8 +76,8 @@ static int read_inner(const struct reply *reply, char **inner)
 	return 0;
 }
 
-/* The body to publish, owned.  Each try has a unique id of its own: the same one twice is an error to the
- * client's library. */
+/* The body to publish, owned.  Each try has a unique id of its own: the same one twice is an error
+ * to the client's library. */
 static int make_body(const struct publisher *publisher, const struct reply *reply, char **body,
 		     size_t *length)
 {
@@ -125,7 +127,8 @@ int publisher_send(struct publisher *publisher, struct reply *reply)
 	return amqp_client_publish(publisher->client, 1, &publish, &properties, bytes);
 }
 
-void publisher_answer(struct publisher *publisher, struct reply *reply, enum publisher_outcome outcome)
+void publisher_answer(struct publisher *publisher, struct reply *reply,
+		      enum publisher_outcome outcome)
 {
 	uint8_t packet[PUBLISHER_PACKET_MAX];
 	struct zwriter writer;

@@ -36,7 +36,8 @@ struct work {
 	int reply;
 };
 
-__attribute__((format(printf, 2, 3))) static void trace(const struct stub *stub, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void trace(const struct stub *stub, const char *format,
+							...)
 {
 	char line[512];
 	va_list arguments;
@@ -165,7 +166,8 @@ static void classify(struct stub *stub, struct work *work, int fd)
 		return;
 	}
 	record->intent[0] = '\0';
-	rpc_classify(text, length, work->request.content_type, record, &work->message, &work->failure);
+	rpc_classify(text, length, work->request.content_type, record, &work->message,
+		     &work->failure);
 	if (record->verdict == VERDICT_ANSWERED && record->call)
 		make_reply(work, NULL);
 	if (record->verdict == VERDICT_RUN && !record->call) {
@@ -237,7 +239,8 @@ static void run(struct stub *stub, struct work *work, int fd)
 	if (says(work, "die-always") || (says(work, "die-once") && first_time(stub, work, "die")))
 		abort();
 	pause_for(number_of(work, "sleep=") * 1000 + number_of(work, "ms="));
-	work->result.outcome_stored = !(says(work, "unstored-once") && first_time(stub, work, "store"));
+	work->result.outcome_stored =
+		!(says(work, "unstored-once") && first_time(stub, work, "store"));
 	if (record->call)
 		answer(work);
 	trace(stub, "end %s %s", rpc_method_row(record->method)->name, record->uuid);

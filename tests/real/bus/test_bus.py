@@ -207,7 +207,7 @@ def order_on_a_strand():
 
 def calls_go_first():
     """With every place for casts taken, a call is answered at once."""
-    node = Dispatcher("first", host="first", default="executor_thread_pool_size = 4").start()
+    node = Dispatcher("first", host="first", default="executor_thread_pool_size = 5").start()
     raw = Raw()
     for _ in range(12):
         raw.publish(envelope(request("container_start", name="sleep=2 ")), key="zun-compute.first")

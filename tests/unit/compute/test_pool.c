@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 /* What a worker of the test does with a job, by the job's kind. */
-#define ECHO JOB_RUN
-#define DIE JOB_ABANDON
-#define SLEEP JOB_RECOVER
-#define LIE JOB_INVENTORY
+#define ECHO	  JOB_RUN
+#define DIE	  JOB_ABANDON
+#define SLEEP	  JOB_RECOVER
+#define LIE	  JOB_INVENTORY
 #define LAST_WORD JOB_HEARTBEAT
 
 struct watcher {
@@ -25,7 +25,7 @@ struct watcher {
 	unsigned results, deaths, ends, idle_ends;
 	void *last_cookie;
 	struct job_result last;
-	char text[64];  /* what came with the last result */
+	char text[64];	/* what came with the last result */
 	unsigned until; /* events to wait for */
 };
 
@@ -123,11 +123,15 @@ static int equip_fails(void *context)
 	return -EUSERS;
 }
 
-static const struct pool_hooks hooks = {.work = work, .result = on_result, .died = on_died, .ended = on_ended};
+static const struct pool_hooks hooks = {
+	.work = work, .result = on_result, .died = on_died, .ended = on_ended};
 static const struct pool_hooks equipped = {
 	.work = work, .equip = equip, .result = on_result, .died = on_died, .ended = on_ended};
-static const struct pool_hooks poor = {
-	.work = work, .equip = equip_fails, .result = on_result, .died = on_died, .ended = on_ended};
+static const struct pool_hooks poor = {.work = work,
+				       .equip = equip_fails,
+				       .result = on_result,
+				       .died = on_died,
+				       .ended = on_ended};
 
 static void on_signal(void *context, int signal, uint32_t events)
 {
@@ -151,7 +155,8 @@ static struct watcher *begin(const struct pool_hooks *with, unsigned least, unsi
 {
 	static const int signals[] = {SIGCHLD, -1};
 	struct watcher *watcher = calloc(1, sizeof(*watcher));
-	struct pool_options options = {.least = least, .most = most, .hooks = with, .context = watcher};
+	struct pool_options options = {
+		.least = least, .most = most, .hooks = with, .context = watcher};
 	struct zerr err = {0};
 
 	zlog_setup("test", ZLOG_ERROR, false);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#define NOW 1000000U
+#define NOW    1000000U
 #define RECORD 32
 
 static char folder[] = "/tmp/keelson-seen.XXXXXX";
@@ -209,19 +209,20 @@ static void test_seen_does_not_remember_times_to_come_for_ever(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_seen_knows_an_id_and_its_order_again, make_folder,
+		cmocka_unit_test_setup_teardown(test_seen_knows_an_id_and_its_order_again,
+						make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_seen_survives_a_restart, make_folder,
 						remove_folder),
-		cmocka_unit_test_setup_teardown(test_seen_survives_a_restart, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_seen_forgets_after_a_day, make_folder,
 						remove_folder),
-		cmocka_unit_test_setup_teardown(test_seen_takes_no_more_than_its_maximum, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(test_seen_ignores_a_torn_end_of_any_length, make_folder,
-						remove_folder),
+		cmocka_unit_test_setup_teardown(test_seen_takes_no_more_than_its_maximum,
+						make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_seen_ignores_a_torn_end_of_any_length,
+						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_seen_passes_over_a_damaged_record, make_folder,
 						remove_folder),
-		cmocka_unit_test_setup_teardown(test_seen_takes_garbage_for_an_empty_file, make_folder,
-						remove_folder),
+		cmocka_unit_test_setup_teardown(test_seen_takes_garbage_for_an_empty_file,
+						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_seen_does_not_remember_times_to_come_for_ever,
 						make_folder, remove_folder),
 	};

@@ -57,8 +57,10 @@ static void test_frames_too_short_for_their_type_are_refused(void **state)
 		const char *name;
 		uint8_t type, length;
 		int result;
-	} cases[] = {{"method of 3", 1, 3, -EBADMSG},	{"method of 4", 1, 4, 1},
-		     {"header of 13", 2, 13, -EBADMSG}, {"header of 14", 2, 14, 1},
+	} cases[] = {{"method of 3", 1, 3, -EBADMSG},
+		     {"method of 4", 1, 4, 1},
+		     {"header of 13", 2, 13, -EBADMSG},
+		     {"header of 14", 2, 14, 1},
 		     {"body of 0", 3, 0, 1}};
 
 	(void)state;
@@ -128,7 +130,8 @@ static void test_method_comes_back_as_it_was_put(void **state)
 	(void)state;
 	init_amqp_pool(&pool, 4096);
 	assert_int_equal(amqp_wire_put_method(&buffer, 2, AMQP_BASIC_DELIVER_METHOD, &deliver), 0);
-	assert_int_equal(amqp_wire_split(buffer.data, amqp_buffer_used(&buffer), MAX, &frame, &used), 1);
+	assert_int_equal(
+		amqp_wire_split(buffer.data, amqp_buffer_used(&buffer), MAX, &frame, &used), 1);
 	assert_int_equal(used, amqp_buffer_used(&buffer));
 	assert_int_equal(frame.channel, 2);
 	assert_int_equal(amqp_wire_method_id(&frame), AMQP_BASIC_DELIVER_METHOD);
@@ -167,7 +170,12 @@ static void test_start_is_read_without_its_table(void **state)
 	at += 4;
 	for (int i = 0; i < DEPTH; i++, at += 5)
 		memcpy(at, "A\0\0\xff\xff", 5);
-	memcpy(at, "\0\0\0\x0e" "PLAIN AMQPLAIN" "\0\0\0\x05" "en_US", 27);
+	memcpy(at,
+	       "\0\0\0\x0e"
+	       "PLAIN AMQPLAIN"
+	       "\0\0\0\x05"
+	       "en_US",
+	       27);
 	assert_int_equal(amqp_wire_start_decode(&frame, &start), 0);
 	assert_true(start.plain && start.amqplain && !start.external);
 	for (size_t length = 4; length < sizeof(payload) - 9; length += 37) {
@@ -222,13 +230,15 @@ static void test_content_is_cut_into_frames_of_the_negotiated_size(void **state)
 
 		assert_int_equal(amqp_wire_put_content(&buffer, 1, &properties, bytes, 4096), 0);
 		assert_int_equal(amqp_wire_split(buffer.data, amqp_buffer_used(&buffer), 4096,
-						 &frame, &used), 1);
+						 &frame, &used),
+				 1);
 		assert_int_equal(frame.type, AMQP_FRAME_HEADER);
 		amqp_buffer_consume(&buffer, used);
 		while (amqp_buffer_used(&buffer) > 0) {
 			assert_int_equal(amqp_wire_split(buffer.data + buffer.start,
 							 amqp_buffer_used(&buffer), 4096, &frame,
-							 &used), 1);
+							 &used),
+					 1);
 			assert_int_equal(frame.type, AMQP_FRAME_BODY);
 			assert_true(frame.length > 0);
 			seen += frame.length;
@@ -263,7 +273,8 @@ int main(void)
 		cmocka_unit_test(test_frames_too_short_for_their_type_are_refused),
 		cmocka_unit_test(test_a_frame_beyond_the_negotiated_size_is_refused_by_its_header),
 		cmocka_unit_test(test_a_frame_without_its_end_is_refused),
-		cmocka_unit_test(test_only_methods_without_tables_that_a_client_is_sent_are_decoded),
+		cmocka_unit_test(
+			test_only_methods_without_tables_that_a_client_is_sent_are_decoded),
 		cmocka_unit_test(test_method_comes_back_as_it_was_put),
 		cmocka_unit_test(test_start_is_read_without_its_table),
 		cmocka_unit_test(test_content_header_gives_size_and_content_type),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reply queues that are missing: one probe at a time, given up after a while, remembered for a while. */
+/* Reply queues that are missing: one probe at a time, given up after a while, remembered for a
+ * while. */
 #include "unpriv/rpc/publisher_routes.h"
 #include <setjmp.h>
 #include <stdarg.h>
