@@ -12,10 +12,11 @@ struct audit_line {
 /* Fills line with the record that follows end. */
 void audit_line_make(struct audit_line *line, struct audit *audit, const struct audit_mark *end,
 		     const struct audit_entry *entry);
-/* Reads the line at offset of a log of size bytes: its length with the newline; 0 when no whole line is there
- * (or one too long), or a negative errno. */
+/* Reads the line at offset of a log of size bytes: its length with the newline; 0 when no whole
+ * line is there (or one too long), or a negative errno. */
 ssize_t audit_line_read(int log, uint64_t offset, uint64_t size, struct audit_line *line);
-/* Whether line has the form of a record and follows end (sequence number and hash); if so, moves end behind it. */
+/* Whether line has the form of a record and follows end (sequence number and hash); if so, moves
+ * end behind it. */
 bool audit_line_follow(const struct audit_line *line, struct audit_mark *end);
 /* Moves end behind a line that was checked or made by us. */
 void audit_mark_advance(struct audit_mark *end, const char *line, size_t length);

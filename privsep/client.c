@@ -87,6 +87,17 @@ static int send_request(struct priv_channel *channel, const struct exchange *exc
 	}
 }
 
+/* Whether the header is one of an answer to the request just sent. */
+static bool answer_expected(const struct priv_channel *channel, const struct proto_row *row,
+			    const struct proto_header *header)
+{
+	unsigned allowed = header->status == PROTO_OK ? row->fds_out : 0;
+	return header->magic == PROTO_MAGIC && header->version == PROTO_VERSION &&
+	       header->domain == row->domain && header->type == row->number + 1 &&
+	       header->status < PROTO_STATUS_COUNT && header->sequence == channel->sequence &&
+	       header->descriptors <= allowed;
+}
+
 /* The frame of the answer into channel->buffer, its header checked.  0 or a negative errno. */
 static int receive_answer(struct priv_channel *channel, struct exchange *exchange)
 {
@@ -104,14 +115,10 @@ static int receive_answer(struct priv_channel *channel, struct exchange *exchang
 		return r == 0 ? -EPIPE : r;
 	zreader_init(&reader, packet->data, packet->length);
 	proto_get_header(&reader, header);
-	bool right = !reader.failed && header->magic == PROTO_MAGIC &&
-		     header->version == PROTO_VERSION && header->domain == row->domain &&
-		     header->type == row->number + 1 && header->status < PROTO_STATUS_COUNT &&
-		     header->sequence == channel->sequence && header->length == reader.left;
-	size_t allowed = header->status == PROTO_OK ? row->fds_out : 0;
-	if (!right || header->descriptors != packet->fd_count || packet->fd_count > allowed)
+	if (reader.failed || header->length != reader.left ||
+	    header->descriptors != packet->fd_count)
 		return -EPROTO;
-	return 0;
+	return answer_expected(channel, row, header) ? 0 : -EPROTO;
 }
 
 static const struct proto_field rule_field = {.name = "rule",

@@ -8,7 +8,7 @@ struct priv_channel {
 	int fd; /* owned */
 	enum proto_domain domain;
 	uint32_t sequence;
-	uint8_t *buffer; /* PROTO_FRAME_MAX bytes, owned; answers borrow from it until the next call */
+	uint8_t *buffer; /* PROTO_FRAME_MAX bytes, owned; answers borrow from it */
 };
 
 /* Takes fd; says hello (version and build id must be equal).  0 or a negative errno with *err. */
@@ -17,23 +17,25 @@ void priv_close(struct priv_channel *channel);
 
 /*
  * Sends request (the struct of that row), waits for the answer.
- *  0: *answer is filled; strings in it live until the next call; *fd_out (may be NULL when the row has
- *     none) gets an owned descriptor or -1.
- *  > 0: an enum proto_status other than OK; *err has "<request>: <rule>".
- *  < 0: negative errno: the channel is dead (-EPIPE), the request breaks the table (-EINVAL) or the
- *     deadline passed (-ETIMEDOUT): the channel must be closed.
- * The deadline is wait_ms + 10 s for requests that have wait_ms, else 10 s.
+ *
+ * 0: *answer is filled; strings in it live until the next call; *fd_out (may be NULL) gets an owned
+ * descriptor or -1.
+ *
+ * > 0: an enum proto_status other than OK; *err has "<request>: <rule>".
+ *
+ * < 0: the channel has been closed (-EPIPE: it was dead or the answer broke the table; -ETIMEDOUT:
+ * the deadline passed), or nothing was sent and it goes on (-EINVAL: the request breaks the table;
+ * -ENOMEM).  The deadline is wait_ms + 10 s for requests that have wait_ms, else 10 s.
  */
 int priv_call(struct priv_channel *channel, uint16_t request, const void *message, void *answer,
 	      int *fd_out, struct zerr *err);
 
 /* ---- generated: int priv_<domain>_<name>(channel, request, answer, fd_out, err) ---- */
-#define REQUEST(domain, name, number, phases, repeat, audit, fds_out)                          \
-	static inline int priv_##domain##_##name(struct priv_channel *channel,                 \
-						 const struct req_##domain##_##name *request,  \
-						 struct ans_##domain##_##name *answer,         \
-						 int *fd_out, struct zerr *err)                \
-	{                                                                                      \
-		return priv_call(channel, number, request, answer, fd_out, err);               \
+#define REQUEST(domain, name, number, phases, repeat, audit, fds_out)                              \
+	static inline int priv_##domain##_##name(                                                  \
+		struct priv_channel *channel, const struct req_##domain##_##name *request,         \
+		struct ans_##domain##_##name *answer, int *fd_out, struct zerr *err)               \
+	{                                                                                          \
+		return priv_call(channel, number, request, answer, fd_out, err);                   \
 	}
 #include "requests.def"

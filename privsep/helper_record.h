@@ -15,4 +15,5 @@ struct helper_record {
 /* Fills all that the request alone decides. */
 void helper_record_begin(struct helper_record *record);
 /* Writes the record with this decision; rule "" when allowed.  0, or a negative errno (logged). */
-int helper_record_write(struct helper_record *record, const char *decision, const char *rule, int error);
+int helper_record_write(struct helper_record *record, const char *decision, const char *rule,
+			int error);

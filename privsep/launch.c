@@ -21,7 +21,7 @@
 #define STOP_WAIT_MS	UINT64_C(30000)
 #define STOP_WAIT_MAX_S 3600U
 #define BACKOFF_MAX_S	30U
-#define STEADY_MS	UINT64_C(60000) /* who ran so long begins anew without delay growing further */
+#define STEADY_MS	UINT64_C(60000) /* who ran so long begins anew after a second */
 
 #define EXIT_USAGE 2
 

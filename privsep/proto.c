@@ -75,10 +75,12 @@ enum {
 	      .items = 2 * (pairs_), .count_offset = offsetof(this, name##_count))
 #define REQUEST(domain_, name_, number_, phases_, repeat_, audit_, fds_out_) \
 	case KEY(DOMAIN_##domain_, number_): { \
+		enum { request_max = REQUEST_MAX_##domain_##_##name_, \
+		       answer_max = ANSWER_MAX_##domain_##_##name_, \
+		       large = LARGE_##domain_##_##name_ }; \
 		static_assert((number_) > 0 && (number_) < UINT16_MAX && (number_) % 2 == 0 && \
-			      (fds_out_) <= 1 && ANSWER_MAX_##domain_##_##name_ <= PROTO_PAYLOAD_MAX && \
-			      LARGE_##domain_##_##name_ == \
-				      (REQUEST_MAX_##domain_##_##name_ > PROTO_PAYLOAD_MAX), #name_); \
+			      (fds_out_) <= 1 && answer_max <= PROTO_PAYLOAD_MAX && \
+			      large == (request_max > PROTO_PAYLOAD_MAX), #name_); \
 		typedef struct req_##domain_##_##name_ this; \
 		enum { phases = PROTO_##phases_, once = ROW_##repeat_, audit = ROW_##audit_, \
 		       fds_out = (fds_out_), size = sizeof(this) }; \
@@ -90,14 +92,13 @@ enum {
 #define END(domain_, name_) \
 		{.name = NULL}}; \
 		static const struct proto_row row = { \
-			.domain = DOMAIN_##domain_, .name = #name_, .number = PRIV_##domain_##_##name_, \
-			.phases = phases, .once = once, .audit = audit, .fds_out = fds_out, \
-			.large = LARGE_##domain_##_##name_, .index = INDEX_##domain_##_##name_, \
+			.domain = DOMAIN_##domain_, .name = #name_, .phases = phases, \
+			.number = PRIV_##domain_##_##name_, .index = INDEX_##domain_##_##name_, \
+			.once = once, .audit = audit, .large = large, .fds_out = fds_out, \
 			.fields = fields, .field_count = COUNT(fields), .struct_size = size, \
-			.answer_fields = answer_fields, .answer_field_count = COUNT(answer_fields), \
-			.answer_size = sizeof(this), \
-			.request_max = REQUEST_MAX_##domain_##_##name_, \
-			.answer_max = ANSWER_MAX_##domain_##_##name_, \
+			.answer_fields = answer_fields, .answer_size = sizeof(this), \
+			.answer_field_count = COUNT(answer_fields), \
+			.request_max = request_max, .answer_max = answer_max, \
 		}; \
 		return &row; } }
 #pragma GCC diagnostic push

@@ -18,12 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROTO_MAGIC 0x4e534c4bU /* "KLSN" */
-#define PROTO_VERSION 1
+#define PROTO_MAGIC	  0x4e534c4bU /* "KLSN" */
+#define PROTO_VERSION	  1
 #define PROTO_HEADER_SIZE 20
 #define PROTO_PAYLOAD_MAX (65536 - PROTO_HEADER_SIZE)
-#define PROTO_FRAME_MAX 65536
-#define PROTO_LARGE_MAX 1048576
+#define PROTO_FRAME_MAX	  65536
+#define PROTO_LARGE_MAX	  1048576
 
 enum proto_domain { PROTO_DOCKER = 1 };
 
@@ -31,37 +31,44 @@ enum proto_domain { PROTO_DOCKER = 1 };
  * payload one string (TEXT_PRINTABLE, at most 200 bytes): the rule or reason. */
 enum proto_status {
 	PROTO_OK = 0,
-	PROTO_DENIED = 1,         /* the site policy says no */
-	PROTO_NOT_OURS = 2,       /* the object is not one that Keelson made */
-	PROTO_NO_ENGINE = 3,      /* the engine's socket cannot be reached */
+	PROTO_DENIED = 1,	  /* the site policy says no */
+	PROTO_NOT_OURS = 2,	  /* the object is not one that Keelson made */
+	PROTO_NO_ENGINE = 3,	  /* the engine's socket cannot be reached */
 	PROTO_ENGINE_TIMEOUT = 4, /* the engine stayed silent for wait_ms */
-	PROTO_ENGINE_BROKEN = 5,  /* the engine's answer has no head that makes sense, or ended in it */
-	PROTO_NO_AUDIT = 6,       /* the audit record could not be written: not done */
-	PROTO_LIMIT = 7,          /* a resource of the helper is exhausted */
+	PROTO_ENGINE_BROKEN = 5,  /* the head of its answer makes no sense, or is cut */
+	PROTO_NO_AUDIT = 6,	  /* the audit record could not be written: not done */
+	PROTO_LIMIT = 7,	  /* a resource of the helper is exhausted */
 	PROTO_STATUS_COUNT
 };
 
 /* How the body that follows an engine's head is framed. */
 enum proto_framing {
-	PROTO_BODY_LENGTH = 0,  /* content_length bytes */
+	PROTO_BODY_LENGTH = 0,	/* content_length bytes */
 	PROTO_BODY_CHUNKED = 1, /* chunked coding, still on it */
-	PROTO_BODY_CLOSE = 2,   /* until the connection ended */
+	PROTO_BODY_CLOSE = 2,	/* until the connection ended */
 	PROTO_BODY_NONE = 3
 };
 
-enum proto_restart { PROTO_RESTART_UNSET, PROTO_RESTART_NO, PROTO_RESTART_ALWAYS,
-		     PROTO_RESTART_ON_FAILURE, PROTO_RESTART_UNLESS_STOPPED };
+enum proto_restart {
+	PROTO_RESTART_UNSET,
+	PROTO_RESTART_NO,
+	PROTO_RESTART_ALWAYS,
+	PROTO_RESTART_ON_FAILURE,
+	PROTO_RESTART_UNLESS_STOPPED
+};
 
-/* NEW: nothing said yet.  READY: after hello.  FIRST: after hello, on the domain's first channel only. */
+/* NEW: nothing said yet.  READY: after hello.  FIRST: after hello, on the domain's first channel
+ * only. */
 enum proto_phase { PROTO_NEW = 1, PROTO_READY = 2, PROTO_FIRST = 4 };
 
 /* The rows that every domain has, with the same fields; the loop itself serves them. */
-#define PROTO_HELLO 2
+#define PROTO_HELLO	   2
 #define PROTO_OPEN_CHANNEL 4
 
 /* Longest text of an answer that is not PROTO_OK. */
 #define PROTO_RULE_MAX 200
 
+/* clang-format off */
 /* ---- generated: one struct a message, req_<domain>_<name> and ans_<domain>_<name> ---- */
 #define U8(name, least, greatest) uint8_t name;
 #define U16(name, least, greatest) uint16_t name;
@@ -92,24 +99,35 @@ enum proto_phase { PROTO_NEW = 1, PROTO_READY = 2, PROTO_FIRST = 4 };
 
 /* ---- generated: PRIV_<domain>_<name> = number ---- */
 enum proto_request {
-#define REQUEST(domain, name, number, phases, repeat, audit, fds_out) PRIV_##domain##_##name = (number),
+#define REQUEST(domain, name, number, ...) PRIV_##domain##_##name = (number),
 #include "requests.def"
 };
 
+/* clang-format on */
+
 /* An integer's type is its width in bytes. */
-enum proto_field_type { PROTO_F_U8 = 1, PROTO_F_U16 = 2, PROTO_F_U32 = 4, PROTO_F_U64 = 8, PROTO_F_UUID,
-			PROTO_F_STR, PROTO_F_BYTES, PROTO_F_LIST, PROTO_F_PAIRS };
+enum proto_field_type {
+	PROTO_F_U8 = 1,
+	PROTO_F_U16 = 2,
+	PROTO_F_U32 = 4,
+	PROTO_F_U64 = 8,
+	PROTO_F_UUID,
+	PROTO_F_STR,
+	PROTO_F_BYTES,
+	PROTO_F_LIST,
+	PROTO_F_PAIRS
+};
 
 struct proto_field {
 	const char *name;
 	enum proto_field_type type;
-	enum text_class class;       /* STR, LIST; key of PAIRS */
+	enum text_class class;	     /* STR, LIST; key of PAIRS */
 	enum text_class value_class; /* PAIRS */
 	uint64_t least, greatest;    /* integers */
-	size_t max;                  /* bytes of a string */
-	size_t items;                /* strings in a LIST or PAIRS */
-	size_t offset;               /* in the struct */
-	size_t count_offset;         /* LIST, PAIRS */
+	size_t max;		     /* bytes of a string */
+	size_t items;		     /* strings in a LIST or PAIRS */
+	size_t offset;		     /* in the struct */
+	size_t count_offset;	     /* LIST, PAIRS */
 };
 
 struct proto_row {
@@ -134,7 +152,8 @@ const struct proto_row *proto_row_at(size_t index);
 /* The row of a request number, or NULL. */
 const struct proto_row *proto_find(enum proto_domain domain, uint16_t number);
 /* The field of that name, or NULL. */
-const struct proto_field *proto_field_find(const struct proto_field *fields, size_t count, const char *name);
+const struct proto_field *proto_field_find(const struct proto_field *fields, size_t count,
+					   const char *name);
 /* The value of an integer field of message; 0 when field is NULL or of another type. */
 uint64_t proto_integer(const struct proto_field *field, const void *message);
 
@@ -152,12 +171,15 @@ struct proto_header {
 void proto_put_header(struct zwriter *writer, const struct proto_header *header);
 void proto_get_header(struct zreader *reader, struct proto_header *header);
 
-/* Encode message (a struct of the row) as its payload; sticky failure in writer when a field breaks its bound. */
-void proto_encode(const struct proto_field *fields, size_t count, const void *message, struct zwriter *writer);
+/* Encode message (a struct of the row) as its payload; sticky failure in writer when a field breaks
+ * its bound. */
+void proto_encode(const struct proto_field *fields, size_t count, const void *message,
+		  struct zwriter *writer);
 /* Decode a whole payload into message; strings borrow from data.
  * 0, or -EBADMSG with *bad naming the field (or "length"). */
 int proto_decode(const struct proto_field *fields, size_t count, const void *data, size_t length,
 		 void *message, const char **bad);
 
-/* 32 bytes made at build time from every source of the trusted side: two halves of different builds refuse each other. */
+/* 32 bytes made at build time from every source of the trusted side: two halves of different builds
+ * refuse each other. */
 extern const uint8_t proto_build_id[32];

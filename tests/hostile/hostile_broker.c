@@ -94,6 +94,13 @@ static int send_frame(int channel, const uint8_t *data, size_t length, int fd, s
 	return sendmsg(channel, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+static bool is_answer(const struct proto_header *header, uint16_t type, uint32_t sequence)
+{
+	return header->magic == PROTO_MAGIC && header->version == PROTO_VERSION &&
+	       header->domain == PROTO_DOCKER && header->type == type + 1 &&
+	       header->sequence == sequence && header->status < PROTO_STATUS_COUNT;
+}
+
 /* 0 for a whole answer to a request of that type, -EPIPE when the helper has gone without. */
 static int receive_answer(int channel, uint16_t type, uint32_t sequence, int *fd)
 {
@@ -109,11 +116,8 @@ static int receive_answer(int channel, uint16_t type, uint32_t sequence, int *fd
 		return -EPIPE;
 	zreader_init(&reader, buffer, packet.length);
 	proto_get_header(&reader, &header);
-	bool right = !reader.failed && header.magic == PROTO_MAGIC &&
-		     header.version == PROTO_VERSION && header.domain == PROTO_DOCKER &&
-		     header.type == type + 1 && header.sequence == sequence &&
-		     header.length == reader.left && header.status < PROTO_STATUS_COUNT &&
-		     header.descriptors == packet.fd_count;
+	bool right = !reader.failed && is_answer(&header, type, sequence) &&
+		     header.length == reader.left && header.descriptors == packet.fd_count;
 	if (fd != NULL)
 		*fd = TAKE_FD(packet.fds[0]);
 	zfd_packet_close(&packet);
@@ -393,18 +397,24 @@ static void wrong_descriptors(const struct proto_row *row)
 		run(&attack);
 		zfd_closep(&kinds[i]);
 	}
-	struct attack senseless =
-		attack_of(row, "memfd of zeros", row->large ? HELPER_EXIT_FIELD : HELPER_EXIT_FDS);
-	senseless.fd = sealed;
-	senseless.fds = senseless.header.descriptors = 1;
-	senseless.header.length = 0;
-	senseless.length = PROTO_HEADER_SIZE;
-	run(&senseless);
 	close(sealed);
 	for (size_t i = 0; i < 2; i++) {
 		close(ends[i]);
 		close(sockets[i]);
 	}
+}
+
+/* A sealed memfd of a lawful size, but without sense. */
+static void senseless_memfd(const struct proto_row *row)
+{
+	_cleanup_fd_ int sealed = memfd_with(100000, ALL_SEALS);
+	struct attack attack =
+		attack_of(row, "memfd of zeros", row->large ? HELPER_EXIT_FIELD : HELPER_EXIT_FDS);
+	attack.fd = sealed;
+	attack.fds = attack.header.descriptors = 1;
+	attack.header.length = 0;
+	attack.length = PROTO_HEADER_SIZE;
+	run(&attack);
 }
 
 /* ---- cases of every field ---- */
@@ -689,6 +699,7 @@ static void attack_row(const struct proto_row *row)
 	wrong_states(row);
 	surplus_descriptors(row);
 	wrong_descriptors(row);
+	senseless_memfd(row);
 	wrong_fields(row);
 	cut_and_killed(row);
 	another_sender(row);

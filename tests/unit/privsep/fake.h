@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A domain that asks no engine, and a sandbox that is none: what the helper loop needs in a test. */
+/* A domain that asks no engine, and a sandbox that is none: what the helper loop needs in a test.
+ */
 #pragma once
 #include "privsep/helper.h"
 
@@ -7,7 +8,7 @@
 extern const struct helper_domain fake_domain;
 
 struct fake {
-	int directory;      /* holds the audit log */
+	int directory; /* holds the audit log */
 	char path[64];
 	struct audit audit;
 	struct site_policy site;

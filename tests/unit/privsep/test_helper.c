@@ -191,16 +191,17 @@ static void send_many_descriptors(struct fake *fake)
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(253 * sizeof(int))];
-	} control = {0};
+	} control;
 	size_t length = make_frame(PRIV_docker_noop, 2, SAMPLE_TYPICAL);
 	struct iovec part = {.iov_base = frame, .iov_len = length};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = control.bytes,
 				 .msg_controllen = sizeof(control.bytes)};
+	memset(&control, 0, sizeof(control)); /* stdin, so many times */
 	control.align.cmsg_level = SOL_SOCKET;
 	control.align.cmsg_type = SCM_RIGHTS;
-	control.align.cmsg_len = CMSG_LEN(253 * sizeof(int)); /* all of them stdin */
+	control.align.cmsg_len = CMSG_LEN(253 * sizeof(int));
 	assert_int_equal(sendmsg(fake->channel, &message, 0), (ssize_t)length);
 }
 static void send_large(struct fake *fake, int fd)
