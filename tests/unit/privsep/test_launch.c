@@ -433,6 +433,21 @@ static void test_a_broker_that_others_can_write_is_refused(void **state)
 	expect_refused(place, "No such file or directory");
 }
 
+static void test_without_the_engines_group_nothing_begins(void **state)
+{
+	struct place *place = *state;
+	FILE *policy = fopen(place->policy, "we");
+
+	assert_non_null(policy);
+	fprintf(policy,
+		"docker_socket = %s/engine/docker.sock\nbroker_user = " BROKER_UID
+		"\ndocker_user = " DOCKER_UID "\n",
+		place->base);
+	assert_int_equal(fclose(policy), 0);
+
+	expect_refused(place, "docker_group is not given");
+}
+
 static void test_folders_that_are_not_roots_alone_are_refused(void **state)
 {
 	struct place *place = *state;
@@ -544,6 +559,7 @@ int main(int count, char **words)
 		WITH_PLACE(test_respawn_hands_signals_on_and_ends_with_its_service),
 		WITH_PLACE(test_a_policy_that_others_can_write_is_refused),
 		WITH_PLACE(test_a_broker_that_others_can_write_is_refused),
+		WITH_PLACE(test_without_the_engines_group_nothing_begins),
 		WITH_PLACE(test_folders_that_are_not_roots_alone_are_refused),
 		WITH_PLACE(test_folders_of_another_owner_are_refused),
 		WITH_PLACE(test_an_audit_log_that_was_cut_keeps_the_service_down),
