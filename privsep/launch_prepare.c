@@ -152,11 +152,6 @@ int launch_prepare(struct launch *launch, struct zerr *err)
 {
 	(void)umask(022); /* cannot fail */
 	int r = site_policy_load(launch->options->policy, &launch->site, err);
-	if (r == 0 && launch->site.docker_socket_gid == SITE_NOBODY)
-		r = zerr_set(
-			err, -ENOENT,
-			"docker_group is not given, and %s, whose group it would be, is not there",
-			launch->site.docker_socket);
 	if (r == 0)
 		r = make_folders(launch, err);
 	if (r < 0)

@@ -445,7 +445,7 @@ static void test_without_the_engines_group_nothing_begins(void **state)
 		place->base);
 	assert_int_equal(fclose(policy), 0);
 
-	expect_refused(place, "docker_group is not given");
+	expect_refused(place, "docker_group: not given");
 }
 
 static void test_folders_that_are_not_roots_alone_are_refused(void **state)
