@@ -43,8 +43,7 @@ void clock_monitors(struct dispatcher *d, uint64_t now_ms)
 {
 	struct job *job;
 
-	TAILQ_FOREACH(job, &d->all, all)
-	{
+	for (job = TAILQ_FIRST(&d->all); job; job = TAILQ_NEXT(job, all)) {
 		if (job->monitor_ms == 0 || now_ms < job->monitor_ms)
 			continue;
 		job->monitor_ms += (uint64_t)job->record.monitor_s * 500;

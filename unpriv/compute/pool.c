@@ -104,7 +104,8 @@ static void note_failure(struct pool *pool, const char *what, int error)
 
 static void on_worker(void *context, int fd, uint32_t events);
 
-static struct worker *adopt(struct pool *pool, pid_t pid, int socket)
+/* Takes *socket, if it can. */
+static struct worker *adopt(struct pool *pool, pid_t pid, int *socket)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
 
@@ -112,12 +113,13 @@ static struct worker *adopt(struct pool *pool, pid_t pid, int socket)
 		return NULL;
 	worker->pool = pool;
 	worker->pid = pid;
-	worker->socket = socket;
+	worker->socket = *socket;
 	worker->born_ms = worker->since_ms = zfd_now_ms();
-	if (loop_watch(pool->loop, socket, EPOLLIN, on_worker, worker) < 0) {
+	if (loop_watch(pool->loop, worker->socket, EPOLLIN, on_worker, worker) < 0) {
 		free(worker);
 		return NULL;
 	}
+	*socket = -1;
 	TAILQ_INSERT_HEAD(&pool->workers, worker, entry);
 	pool->size++;
 	return worker;
@@ -151,12 +153,10 @@ static struct worker *make(struct pool *pool)
 	}
 	if (pid == 0)
 		be_worker(pool, parent, theirs, spare);
-	worker = adopt(pool, pid, ours);
-	if (worker)
-		ours = -1;
-	else
+	worker = adopt(pool, pid, &ours);
+	if (!worker)
 		note_failure(pool, "taking it up",
-			     ENOMEM); /* it ends by itself; the reaper finds it unknown */
+			     ENOMEM); /* it ends by itself, and stays a zombie */
 	return worker;
 }
 
@@ -176,9 +176,9 @@ static struct worker *find_idle(const struct pool *pool)
 {
 	struct worker *worker;
 
-	TAILQ_FOREACH(worker, &pool->workers, entry)
-	if (!worker->busy && !worker->retiring)
-		return worker;
+	for (worker = TAILQ_FIRST(&pool->workers); worker; worker = TAILQ_NEXT(worker, entry))
+		if (!worker->busy && !worker->retiring)
+			return worker;
 	return NULL;
 }
 
@@ -357,8 +357,8 @@ void pool_renew(struct pool *pool)
 {
 	struct worker *worker;
 
-	TAILQ_FOREACH(worker, &pool->workers, entry)
-	worker->retiring = true;
+	for (worker = TAILQ_FIRST(&pool->workers); worker; worker = TAILQ_NEXT(worker, entry))
+		worker->retiring = true;
 }
 
 unsigned pool_busy(const struct pool *pool)

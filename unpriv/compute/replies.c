@@ -185,8 +185,7 @@ bool replies_repeat(struct replies *replies, const struct job_record *record)
 	struct kept *kept;
 	int fd;
 
-	TAILQ_FOREACH(kept, &replies->kept, entry)
-	{
+	for (kept = TAILQ_FIRST(&replies->kept); kept; kept = TAILQ_NEXT(kept, entry)) {
 		if (strcmp(kept->unique_id, record->unique_id) != 0)
 			continue;
 		fd = fcntl(kept->fd, F_DUPFD_CLOEXEC, 3);
@@ -222,8 +221,7 @@ void replies_settle(struct replies *replies, uint64_t token, bool too_large)
 {
 	struct outgoing *reply;
 
-	TAILQ_FOREACH(reply, &replies->waiting, entry)
-	{
+	for (reply = TAILQ_FIRST(&replies->waiting); reply; reply = TAILQ_NEXT(reply, entry)) {
 		if (reply->token != token)
 			continue;
 		if (too_large && !reply->replaced) {

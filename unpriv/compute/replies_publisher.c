@@ -27,8 +27,7 @@ void replies_pass_on(struct replies *replies)
 
 	if (replies->socket < 0)
 		return;
-	TAILQ_FOREACH(reply, &replies->waiting, entry)
-	{
+	for (reply = TAILQ_FIRST(&replies->waiting); reply; reply = TAILQ_NEXT(reply, entry)) {
 		struct publisher_request request = {.token = reply->token,
 						    .fleeting = reply->fleeting};
 		uint8_t packet[PUBLISHER_PACKET_MAX];
@@ -54,8 +53,8 @@ static void lose_publisher(struct replies *replies)
 		return;
 	loop_unwatch(replies->loop, replies->socket);
 	zfd_closep(&replies->socket);
-	TAILQ_FOREACH(reply, &replies->waiting, entry)
-	reply->passed = false;
+	for (reply = TAILQ_FIRST(&replies->waiting); reply; reply = TAILQ_NEXT(reply, entry))
+		reply->passed = false;
 }
 
 static void on_answer(void *context, int fd, uint32_t events)

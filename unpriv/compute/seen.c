@@ -13,13 +13,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define RECORD_SIZE 32U
+#define RECORD_SIZE ((size_t)32)
 #define ID_SIZE	    16U
 #define CHECK_SIZE  4U
 #define FILE_NAME   "seen"
 #define FILE_NEW    "seen.new"
 /* The file is written anew while running when it is twice as long as what is remembered. */
-#define RECORDS_MAX (2U * SEEN_MAX)
+#define RECORDS_MAX ((size_t)2 * SEEN_MAX)
 #define RING_FIRST  1024U
 #define BUCKETS	    16384U
 #define NONE	    UINT32_MAX

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define SEEN_MAX   100000U
-#define SEEN_AGE_S (24U * 3600U)
+#define SEEN_AGE_S UINT64_C(86400)
 
 struct seen;
 

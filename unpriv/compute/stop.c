@@ -35,9 +35,9 @@ static bool all_quiet(const struct dispatcher *d)
 
 	if (pool_busy(d->pool) > 0)
 		return false;
-	TAILQ_FOREACH(job, &d->all, all)
-	if (job->kind == JOB_RUN && job->record.call && job->state == STATE_QUEUED)
-		return false;
+	for (job = TAILQ_FIRST(&d->all); job; job = TAILQ_NEXT(job, all))
+		if (job->kind == JOB_RUN && job->record.call && job->state == STATE_QUEUED)
+			return false;
 	return true;
 }
 
@@ -47,8 +47,7 @@ static void answer_calls(struct dispatcher *d)
 	struct job *job;
 	unsigned casts = 0;
 
-	TAILQ_FOREACH(job, &d->all, all)
-	{
+	for (job = TAILQ_FIRST(&d->all); job; job = TAILQ_NEXT(job, all)) {
 		if (job->kind == JOB_RUN && job->record.call)
 			replies_fail(d->replies, &job->record, "ZunException", STOPPING_TEXT);
 		else if (job->record.intent[0] != '\0')

@@ -62,9 +62,10 @@ static struct strand *find(const struct strands *strands, const char *uuid)
 {
 	struct strand *strand;
 
-	TAILQ_FOREACH(strand, &strands->buckets[bucket_of(uuid)], entry)
-	if (strcmp(strand->uuid, uuid) == 0)
-		return strand;
+	for (strand = TAILQ_FIRST(&strands->buckets[bucket_of(uuid)]); strand;
+	     strand = TAILQ_NEXT(strand, entry))
+		if (strcmp(strand->uuid, uuid) == 0)
+			return strand;
 	return NULL;
 }
 

@@ -221,9 +221,10 @@ int amqp_wire_start_decode(const struct amqp_frame_view *frame, struct amqp_wire
 		return -EBADMSG;
 	data += 2;
 	left -= 2;
-	if (!take_long(&data, &left, &text, &length) /* the server's properties */ ||
-	    !take_long(&data, &left, &text, &length))
-		return -EBADMSG;
+	if (!take_long(&data, &left, &text, &length))
+		return -EBADMSG; /* the server's properties: passed over */
+	if (!take_long(&data, &left, &text, &length))
+		return -EBADMSG; /* the mechanisms */
 	word = text;
 	for (size_t i = 0; i <= length; i++) {
 		if (i < length && text[i] != ' ')

@@ -16,13 +16,6 @@
 
 static void tick(void *context);
 
-static struct consumer_channel *channel_of(struct consumer *consumer, uint16_t number)
-{
-	if (number < 1 || number > CONSUMER_CHANNELS)
-		return NULL;
-	return &consumer->channels[number - 1];
-}
-
 static bool is_consuming(const struct consumer_channel *channel)
 {
 	return channel->state == CHANNEL_CONSUMING || channel->checking;
@@ -62,36 +55,36 @@ static void on_lost(void *context)
 		consumer_finish(consumer);
 }
 
+/* The channel of that number; for any other the connection is given up, and NULL returned. */
+static struct consumer_channel *channel_of(struct consumer *consumer, uint16_t number)
+{
+	if (number >= 1 && number <= CONSUMER_CHANNELS)
+		return &consumer->channels[number - 1];
+	amqp_client_reconnect(consumer->client, "a channel that was not opened");
+	return NULL;
+}
+
 static void on_method(void *context, uint16_t number, uint32_t id, const void *method)
 {
-	struct consumer *consumer = context;
-	struct consumer_channel *channel = channel_of(consumer, number);
+	struct consumer_channel *channel = channel_of(context, number);
 
-	if (!channel)
-		amqp_client_reconnect(consumer->client, "a channel that was not opened");
-	else
+	if (channel)
 		consumer_channel_method(channel, id, method);
 }
 
 static void on_header(void *context, uint16_t number, const struct amqp_wire_content *content)
 {
-	struct consumer *consumer = context;
-	struct consumer_channel *channel = channel_of(consumer, number);
+	struct consumer_channel *channel = channel_of(context, number);
 
-	if (!channel)
-		amqp_client_reconnect(consumer->client, "a channel that was not opened");
-	else
+	if (channel)
 		consumer_content_header(channel, content);
 }
 
 static void on_body(void *context, uint16_t number, const uint8_t *data, size_t length)
 {
-	struct consumer *consumer = context;
-	struct consumer_channel *channel = channel_of(consumer, number);
+	struct consumer_channel *channel = channel_of(context, number);
 
-	if (!channel)
-		amqp_client_reconnect(consumer->client, "a channel that was not opened");
-	else
+	if (channel)
 		consumer_content_body(channel, data, length);
 }
 

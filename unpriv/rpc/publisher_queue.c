@@ -141,8 +141,7 @@ void publisher_returned(struct publisher *publisher, amqp_bytes_t queue)
 	struct reply *reply;
 
 	/* Returns come in the order of publishing, so it is the first one to that queue. */
-	TAILQ_FOREACH(reply, &publisher->sent, entry)
-	{
+	for (reply = TAILQ_FIRST(&publisher->sent); reply; reply = TAILQ_NEXT(reply, entry)) {
 		if (reply->returned || strlen(reply->queue) != queue.len ||
 		    memcmp(reply->queue, queue.bytes, queue.len) != 0)
 			continue;
@@ -155,9 +154,9 @@ static struct reply *largest_sent(struct publisher *publisher)
 {
 	struct reply *reply, *largest = NULL;
 
-	TAILQ_FOREACH(reply, &publisher->sent, entry)
-	if (!largest || reply->size > largest->size)
-		largest = reply;
+	for (reply = TAILQ_FIRST(&publisher->sent); reply; reply = TAILQ_NEXT(reply, entry))
+		if (!largest || reply->size > largest->size)
+			largest = reply;
 	return largest;
 }
 

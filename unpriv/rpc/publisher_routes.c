@@ -15,9 +15,9 @@ static struct route *find(struct routes *routes, const char *queue)
 {
 	struct route *route;
 
-	TAILQ_FOREACH(route, &routes->list, entry)
-	if (strcmp(route->queue, queue) == 0)
-		return route;
+	for (route = TAILQ_FIRST(&routes->list); route; route = TAILQ_NEXT(route, entry))
+		if (strcmp(route->queue, queue) == 0)
+			return route;
 	return NULL;
 }
 
@@ -57,8 +57,7 @@ static void insert_in_order(struct reply_list *list, struct reply *reply)
 {
 	struct reply *later;
 
-	TAILQ_FOREACH(later, list, entry)
-	{
+	for (later = TAILQ_FIRST(list); later; later = TAILQ_NEXT(later, entry)) {
 		if (later->token > reply->token) {
 			TAILQ_INSERT_BEFORE(later, reply, entry);
 			return;
@@ -109,8 +108,7 @@ struct reply *routes_probe(struct routes *routes, uint64_t now_ms)
 {
 	struct route *route;
 
-	TAILQ_FOREACH(route, &routes->list, entry)
-	{
+	for (route = TAILQ_FIRST(&routes->list); route; route = TAILQ_NEXT(route, entry)) {
 		struct reply *reply = TAILQ_FIRST(&route->waiting);
 
 		if (route->given_up || route->probing || !reply || now_ms < route->next_ms)
@@ -127,8 +125,7 @@ static void forget_oldest(struct routes *routes)
 {
 	struct route *route;
 
-	TAILQ_FOREACH(route, &routes->list, entry)
-	{
+	for (route = TAILQ_FIRST(&routes->list); route; route = TAILQ_NEXT(route, entry)) {
 		if (!route->given_up)
 			continue;
 		forget(routes, route);
@@ -140,8 +137,7 @@ const struct route *routes_expire(struct routes *routes, uint64_t now_ms, struct
 {
 	struct route *route;
 
-	TAILQ_FOREACH(route, &routes->list, entry)
-	{
+	for (route = TAILQ_FIRST(&routes->list); route; route = TAILQ_NEXT(route, entry)) {
 		if (route->given_up || route->probing ||
 		    now_ms - route->since_ms < routes->timeout_ms)
 			continue;
@@ -187,8 +183,7 @@ struct reply *routes_oldest(struct routes *routes)
 	struct reply *oldest = NULL;
 	struct route *its = NULL;
 
-	TAILQ_FOREACH(route, &routes->list, entry)
-	{
+	for (route = TAILQ_FIRST(&routes->list); route; route = TAILQ_NEXT(route, entry)) {
 		struct reply *reply = TAILQ_FIRST(&route->waiting);
 
 		if (reply && (!oldest || reply->token < oldest->token)) {
@@ -205,9 +200,9 @@ bool routes_missing_any(const struct routes *routes)
 {
 	const struct route *route;
 
-	TAILQ_FOREACH(route, &routes->list, entry)
-	if (!route->given_up)
-		return true;
+	for (route = TAILQ_FIRST(&routes->list); route; route = TAILQ_NEXT(route, entry))
+		if (!route->given_up)
+			return true;
 	return false;
 }
 

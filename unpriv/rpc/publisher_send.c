@@ -81,7 +81,7 @@ static int read_inner(const struct reply *reply, char **inner)
 static int make_body(const struct publisher *publisher, const struct reply *reply, char **body,
 		     size_t *length)
 {
-	_cleanup_free_ char *inner = NULL;
+	_cleanup_free_ char *inner = NULL, *wrapped = NULL;
 	uint8_t random[16];
 	char unique_id[2 * sizeof(random) + 1];
 	int result = read_inner(reply, &inner);
@@ -91,13 +91,12 @@ static int make_body(const struct publisher *publisher, const struct reply *repl
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -EIO;
 	hex_encode(random, sizeof(random), unique_id);
-	*body = rpc_wrap(inner, reply->size, unique_id, length);
-	if (!*body)
+	wrapped = rpc_wrap(inner, reply->size, unique_id, length);
+	if (!wrapped)
 		return -ENOMEM;
-	if (*length > (uint64_t)publisher->config->max_reply_bytes + WRAP_MARGIN) {
-		free(*body);
+	if (*length > (uint64_t)publisher->config->max_reply_bytes + WRAP_MARGIN)
 		return -EFBIG;
-	}
+	*body = TAKE_PTR(wrapped);
 	return 0;
 }
 
