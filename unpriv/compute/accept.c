@@ -41,9 +41,7 @@ void accept_message(struct dispatcher *d, const struct consumer_message *message
 	d->unclassified++;
 	job->order = d->next_order++;
 	job->delivery = message->delivery;
-	job->body = body;
-	job->size = message->length;
-	d->bytes += job->size;
+	job_take_body(d, job, body, message->length);
 	job->redelivered = message->redelivered;
 	memcpy(job->content_type, message->content_type, sizeof(job->content_type));
 	if (job->redelivered && poison_suspect(d->poison, job->body, job->size)) {

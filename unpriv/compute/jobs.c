@@ -9,9 +9,11 @@
 
 /* Accepted jobs that are not done.  Above this nothing further is classified, so nothing is
  * acknowledged, and the broker keeps the rest (known-faults R4). */
-#define JOBS_MAX 4096
+#define JOBS_MAX 10000
 /* Bodies in memory: above the first mark those of accepted casts are dropped (the intent has them),
  * above the second the broker's connection is not read. */
+#define BODIES_KEEP 256
+#define BODIES_MAX  2000
 #define BYTES_KEEP  ((uint64_t)16 << 20)
 #define BYTES_PAUSE ((uint64_t)64 << 20)
 /* Workers that casts leave to calls, and that both leave to what is short. */
@@ -39,15 +41,30 @@ struct job *job_new(struct dispatcher *d, enum job_kind kind)
 	return job;
 }
 
+void job_take_body(struct dispatcher *d, struct job *job, int body, uint64_t size)
+{
+	job->body = body;
+	job->size = size;
+	d->bytes += size;
+	d->bodies++;
+}
+
+static void drop_body(struct dispatcher *d, struct job *job)
+{
+	if (job->body < 0)
+		return;
+	zfd_closep(&job->body);
+	d->bytes -= job->size;
+	d->bodies--;
+}
+
 void job_free(struct dispatcher *d, struct job *job)
 {
 	if (job->arriving)
 		TAILQ_REMOVE(&d->arrivals, job, arrival);
 	if (job->kind == JOB_CLASSIFY)
 		d->unclassified--;
-	if (job->body >= 0)
-		d->bytes -= job->size;
-	zfd_closep(&job->body);
+	drop_body(d, job);
 	TAILQ_REMOVE(&d->all, job, all);
 	d->jobs--;
 	free(job);
@@ -55,10 +72,11 @@ void job_free(struct dispatcher *d, struct job *job)
 
 void job_forget_body(struct dispatcher *d, struct job *job)
 {
-	if (job->body < 0 || job->record.intent[0] == '\0' || d->bytes <= BYTES_KEEP)
+	bool many = d->bytes > BYTES_KEEP || d->bodies > BODIES_KEEP;
+
+	if (job->body < 0 || job->record.intent[0] == '\0' || !many)
 		return;
-	zfd_closep(&job->body);
-	d->bytes -= job->size;
+	drop_body(d, job);
 	job->record.resumed = true;
 }
 
@@ -142,7 +160,8 @@ static bool has_place(const struct dispatcher *d, enum job_class class)
 
 	switch (class) {
 	case CLASS_CLASSIFY:
-		return !d->stopping && d->jobs - d->unclassified < JOBS_MAX;
+		return !d->stopping && d->jobs - d->unclassified < JOBS_MAX &&
+		       d->bodies < BODIES_MAX;
 	case CLASS_CALL:
 		return both < for_both;
 	case CLASS_CAST:

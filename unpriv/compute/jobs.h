@@ -71,6 +71,7 @@ struct dispatcher {
 	size_t jobs;	     /* in all */
 	size_t unclassified; /* of them */
 	uint64_t bytes;	     /* of the bodies held */
+	size_t bodies;	     /* how many */
 	unsigned running[CLASS_COUNT];
 	unsigned workers_most;
 	uint64_t next_order;
@@ -106,7 +107,9 @@ void jobs_schedule(struct dispatcher *d);
 void jobs_wake(struct dispatcher *d, uint64_t now_ms);
 /* Lets the broker hold back when the bodies here are too many. */
 void jobs_press(struct dispatcher *d);
-/* Drops the body of a job that has it in its intent, too. */
+/* Takes body. */
+void job_take_body(struct dispatcher *d, struct job *job, int body, uint64_t size);
+/* Drops the body of a job that has it in its intent, too, when there are many. */
 void job_forget_body(struct dispatcher *d, struct job *job);
 void job_forget_intent(struct dispatcher *d, struct job *job);
 
