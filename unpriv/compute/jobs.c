@@ -269,31 +269,44 @@ static bool is_stale(const struct dispatcher *d, const struct job *job)
 	       zfd_now_ms() - job->since_ms > (uint64_t)d->config->rpc_response_timeout * 1000;
 }
 
-void jobs_schedule(struct dispatcher *d)
+/* Hands one job over.  False: no worker is free. */
+static bool start_job(struct dispatcher *d, struct job *job)
 {
-	while (pool_ready(d->pool)) {
-		struct job *job = choose(d);
-		enum job_class class;
-		int result;
+	enum job_class class = job_class(job);
+	bool stale = is_stale(d, job);
+	int result = stale ? 0 : submit(d, job);
 
-		if (!job)
-			return;
-		class = job_class(job);
-		if (is_stale(d, job)) {
-			TAILQ_REMOVE(&d->ready[class], job, entry);
-			replies_fail(d->replies, &job->record, "ZunException", STALE_TEXT);
-			finish_end(d, job);
-			continue;
-		}
-		result = submit(d, job);
-		if (result == -EAGAIN)
-			return;
-		TAILQ_REMOVE(&d->ready[class], job, entry);
-		if (result < 0) {
-			refuse(d, job, result);
-			continue;
-		}
+	if (result == -EAGAIN)
+		return false;
+	TAILQ_REMOVE(&d->ready[class], job, entry);
+	if (stale) {
+		replies_fail(d->replies, &job->record, "ZunException", STALE_TEXT);
+		finish_end(d, job);
+	} else if (result < 0) {
+		refuse(d, job, result);
+	} else {
 		job->state = STATE_RUNNING;
 		d->running[class]++;
 	}
+	return true;
+}
+
+static void on_growth(void *context)
+{
+	struct dispatcher *d = context;
+
+	d->growth_timer = 0; /* what is to be done is done before the loop sleeps again */
+}
+
+void jobs_schedule(struct dispatcher *d)
+{
+	struct job *job;
+	unsigned wait;
+
+	while ((job = choose(d)) != NULL)
+		if (!pool_ready(d->pool) || !start_job(d, job))
+			break;
+	wait = job ? pool_growth_wait(d->pool) : 0;
+	if (wait > 0 && d->growth_timer == 0)
+		d->growth_timer = loop_timer(d->loop, wait, on_growth, d);
 }

@@ -89,7 +89,7 @@ struct dispatcher {
 	uint64_t stop_ms; /* when the present step of stopping is over */
 	int fatal;	  /* negative errno that ends the service */
 	struct zerr fatal_error;
-	int64_t tick_timer;
+	int64_t tick_timer, growth_timer;
 };
 
 /* jobs.c: making, queueing, choosing. */

@@ -18,6 +18,8 @@
 
 /* A worker beyond the least number goes after this time without a job. */
 #define IDLE_MS 60000
+/* One worker more at a time: a burst of short jobs is over before the next is worth its making. */
+#define GROW_MS 20
 /* A worker that could not be made, or ended at once, is tried again after 1 s, 2 s, … 30 s. */
 #define RETRY_FIRST_MS 1000U
 #define RETRY_MAX_MS   30000U
@@ -47,7 +49,8 @@ struct pool {
 	struct worker_list leaving; /* told to end, or gone, but not reaped */
 	unsigned size, busy;
 	unsigned failures;
-	uint64_t retry_ms; /* no new worker before this time */
+	uint64_t retry_ms; /* no new worker before this time: making one failed */
+	uint64_t grow_ms;  /* no further one before this time: the last may be enough */
 };
 
 struct pool *pool_new(struct loop *loop, const struct pool_options *options, struct zerr *err)
@@ -153,6 +156,7 @@ static struct worker *make(struct pool *pool)
 	}
 	if (pid == 0)
 		be_worker(pool, parent, theirs, spare);
+	pool->grow_ms = zfd_now_ms() + GROW_MS;
 	worker = adopt(pool, pid, &ours);
 	if (!worker)
 		note_failure(pool, "taking it up",
@@ -160,14 +164,27 @@ static struct worker *make(struct pool *pool)
 	return worker;
 }
 
-static bool may_grow(const struct pool *pool)
+static bool may_make(const struct pool *pool)
 {
 	return pool->size < pool->options.most && zfd_now_ms() >= pool->retry_ms;
 }
 
+static bool may_grow(const struct pool *pool)
+{
+	return may_make(pool) &&
+	       (pool->size < pool->options.least || zfd_now_ms() >= pool->grow_ms);
+}
+
+unsigned pool_growth_wait(const struct pool *pool)
+{
+	uint64_t now = zfd_now_ms();
+
+	return may_make(pool) && pool->grow_ms > now ? (unsigned)(pool->grow_ms - now) : 0;
+}
+
 void pool_start(struct pool *pool)
 {
-	while (pool->size < pool->options.least && may_grow(pool))
+	while (pool->size < pool->options.least && may_make(pool))
 		if (!make(pool))
 			return;
 }

@@ -42,6 +42,9 @@ int pool_submit(struct pool *pool, const struct job_request *request, int fd, ui
 		void *cookie);
 /* True when pool_submit would find a worker. */
 bool pool_ready(const struct pool *pool);
+/* When no worker is free: milliseconds after which another one may be made; 0 = that is no question
+ * of time. */
+unsigned pool_growth_wait(const struct pool *pool);
 /* On SIGCHLD. */
 void pool_reap(struct pool *pool);
 /* Often, a second apart or less: deadlines, growth, shrinking. */

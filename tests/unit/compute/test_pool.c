@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +19,7 @@
 #define SLEEP	  JOB_RECOVER
 #define LIE	  JOB_INVENTORY
 #define LAST_WORD JOB_HEARTBEAT
+#define SIT	  JOB_CLASSIFY /* a moment, then as ECHO */
 
 struct watcher {
 	struct loop *loop;
@@ -69,6 +71,8 @@ static void work(void *context, int jobs, int spare)
 			(void)raise(SIGKILL);
 		if (request.kind == SLEEP)
 			(void)pause();
+		if (request.kind == SIT)
+			(void)nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
 		answer(jobs, &request, packet.fds[0]);
 		if (request.kind == LAST_WORD)
 			_exit(3);
@@ -194,6 +198,34 @@ static int submit(struct watcher *watcher, enum job_kind kind, void *cookie)
 	return pool_submit(watcher->pool, &request, fd, zfd_now_ms() + 60000, cookie);
 }
 
+/* Submits so many jobs, with the time between them that growing takes. */
+static void submit_all(struct watcher *watcher, enum job_kind kind, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct timespec pause = {0};
+
+		pause.tv_nsec = (long)pool_growth_wait(watcher->pool) * 1000000;
+		assert_int_equal(nanosleep(&pause, NULL), 0);
+		assert_int_equal(submit(watcher, kind, NULL), 0);
+	}
+}
+
+static void test_pool_grows_by_one_worker_at_a_time(void **state)
+{
+	struct watcher *watcher = begin(&hooks, 1, 8);
+
+	(void)state;
+	assert_int_equal(submit(watcher, SLEEP, NULL), 0);
+	submit_all(watcher, SLEEP, 1);
+	assert_int_equal(pool_size(watcher->pool), 2);
+	assert_false(pool_ready(watcher->pool));
+	assert_true(pool_growth_wait(watcher->pool) > 0);
+	assert_int_equal(submit(watcher, SLEEP, NULL), -EAGAIN);
+	submit_all(watcher, SLEEP, 1);
+	assert_int_equal(pool_size(watcher->pool), 3);
+	end(watcher);
+}
+
 static void test_pool_forks_its_least_number_and_runs_a_job(void **state)
 {
 	struct watcher *watcher = begin(&equipped, 2, 4);
@@ -216,8 +248,7 @@ static void test_pool_grows_to_its_most_and_no_further(void **state)
 	struct watcher *watcher = begin(&hooks, 1, 3);
 
 	(void)state;
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(submit(watcher, SLEEP, NULL), 0);
+	submit_all(watcher, SLEEP, 3);
 	assert_int_equal(pool_size(watcher->pool), 3);
 	assert_false(pool_ready(watcher->pool));
 	assert_int_equal(submit(watcher, ECHO, NULL), -EAGAIN);
@@ -229,8 +260,7 @@ static void test_pool_shrinks_when_workers_are_idle(void **state)
 	struct watcher *watcher = begin(&hooks, 1, 3);
 
 	(void)state;
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(submit(watcher, ECHO, NULL), 0);
+	submit_all(watcher, SIT, 3);
 	wait_for(watcher, 3);
 	pool_tick(watcher->pool, zfd_now_ms() + 1000);
 	assert_int_equal(pool_size(watcher->pool), 3);
@@ -340,6 +370,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pool_forks_its_least_number_and_runs_a_job),
+		cmocka_unit_test(test_pool_grows_by_one_worker_at_a_time),
 		cmocka_unit_test(test_pool_grows_to_its_most_and_no_further),
 		cmocka_unit_test(test_pool_shrinks_when_workers_are_idle),
 		cmocka_unit_test(test_pool_gives_back_the_job_of_a_worker_that_dies),
