@@ -19,6 +19,8 @@ BUILDS = {  # name: (environment, meson options)
 }
 SANITIZER_ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
 REAL = [  # (name, servers, script, seconds)
+    ("bus", "rabbitmq", "tests/real/bus/test_bus.py", 600),
+    ("broker that lies", "", "tests/real/bus/test_hostile_broker.py", 600),
     ("docker helper", "docker", "tests/real/docker/run", 120),
     ("store", "", "tests/real/store/run", 180),
     ("spine", "postgresql rabbitmq docker registry", "tests/real/compute/test_spine.py", 600),
