@@ -173,6 +173,18 @@ static void accept_job(struct dispatcher *d, struct job *job)
 	jobs_press(d);
 }
 
+/* An intent of another name than the one asked for is not this job's to remove. */
+static bool names_its_intent(const struct job *job, const struct job_record *record)
+{
+	char order[32];
+
+	if (record->intent[0] == '\0')
+		return true;
+	(void)snprintf(order, sizeof(order), "%016llx-", (unsigned long long)job->order);
+	return strncmp(record->intent, order, strlen(order)) == 0 &&
+	       intent_name_valid(record->intent);
+}
+
 void accept_classified(struct dispatcher *d, struct job *job, const struct job_result *result,
 		       int fd)
 {
@@ -182,6 +194,13 @@ void accept_classified(struct dispatcher *d, struct job *job, const struct job_r
 	if (result->status < 0) {
 		zfd_closep(&fd);
 		try_again(d, job, result->status);
+		return;
+	}
+	if (!names_its_intent(job, &result->record)) {
+		zlog_error("message of order %016llx: its worker named an intent of another job",
+			   (unsigned long long)job->order);
+		zfd_closep(&fd);
+		accept_died(d, job);
 		return;
 	}
 	if (job->redelivered)

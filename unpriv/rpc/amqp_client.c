@@ -256,6 +256,9 @@ static void on_socket(void *context, int fd, uint32_t events)
 	amqp_client_enter(client);
 	if (client->state == CLIENT_CONNECTING)
 		step(client);
+	else if (client->paused && client->state == CLIENT_OPEN && (events & (EPOLLHUP | EPOLLERR)))
+		amqp_client_reconnect(
+			client, "the connection broke"); /* not read: it would come up for ever */
 	else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 		amqp_client_receive(client);
 	if (client->state >= CLIENT_START)
