@@ -24,7 +24,7 @@ static void put(struct jsonw *json, struct zstr text)
  * tells: a string ends with a quote, so '{', '[' and ':' are the writer's own. */
 static void begin(struct jsonw *json, bool is_key)
 {
-	char last = json->used > 0 ? json->data[json->used - 1] : '\0';
+	int last = json->used > 0 ? json->data[json->used - 1] : '\0';
 	bool in_object = json->depth > 0 && json->ends[json->depth - 1] == '}';
 	bool legal = is_key ? in_object && last != ':' : in_object == (last == ':');
 
