@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import source
-from result import judge
+from result import judge, skip
 
 # A folder, and the folders it may include from.
 ARROWS = {
@@ -22,8 +22,10 @@ UNPRIV_SEES = {"privsep": {"privsep/client.h", "privsep/proto.h", "privsep/fds.h
 PROXY_SEES = ("unpriv/base/", "unpriv/store/")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 TRUSTED_LINES = 3000
-# Modules of those folders that no trusted process links.
-NOT_TRUSTED = {"common/loop", "privsep/client", "privsep/audit_verify"}
+# Modules of those folders that keelson-launch does not link; a build folder's binary is held against this list.
+LEFT_OUT = {"common/hmac", "common/loop", "common/secret", "common/text_name", "common/text_utf8", "common/uuid_parse",
+            "common/zbuf_cstr", "common/zfd_write", "common/zlog_broker", "privsep/audit_verify", "privsep/client"}
+LAUNCHER = "privsep/keelson-launch"
 
 
 def includes(name):
@@ -74,12 +76,40 @@ def module(name):
     return os.path.splitext(name)[0]
 
 
+def trusted_sources():
+    return [name for name in source.c_files(source.TRUSTED, (".c",)) if module(name) not in LEFT_OUT]
+
+
 def trusted_files():
-    """The trusted side's files; a header of a module that is left out counts all the same when a counted file includes it."""
-    names = source.c_files(source.TRUSTED)
-    counted = [name for name in names if module(name) not in NOT_TRUSTED]
-    wanted = {target for name in counted for target in includes(name)}
-    return counted + [name for name in names if module(name) in NOT_TRUSTED and name in wanted]
+    """The trusted side's sources, and each file of its folders that one of them includes, directly or not."""
+    counted, new = set(), set(trusted_sources())
+    while new:
+        counted |= new
+        new = {target for name in new for target in includes(name) if source.folder(target) in source.TRUSTED
+               and os.path.exists(target)} - counted
+    return sorted(counted)
+
+
+def linked_sources(binary):
+    """Base names of the C files whose objects a binary holds, as its file symbols tell."""
+    listed = subprocess.run(["nm", "-a", binary], capture_output=True, text=True, check=True).stdout
+    return {line.split()[2] for line in listed.splitlines() if re.fullmatch(r"[0-9a-f]+ a \S+\.c", line)}
+
+
+def trusted_linked(build=None):
+    """What is counted as trusted is what the launcher of a build folder links."""
+    build = build or os.environ.get("KEELSON_BUILD")
+    if not build:
+        return skip("no build folder in KEELSON_BUILD")
+    binary = os.path.join(build, LAUNCHER)
+    if not os.path.exists(binary):
+        return judge([f"{binary} is not there"])
+    linked = linked_sources(binary)
+    counted = {os.path.basename(name) for name in trusted_sources()}
+    ours = {os.path.basename(name) for name in source.c_files(source.PRODUCT, (".c",))}
+    findings = [f"{name} is linked and not counted" for name in sorted((linked & ours) - counted)]
+    findings += [f"{name} is counted and not linked" for name in sorted(counted - linked)]
+    return judge(findings, f"{len(counted)} sources")
 
 
 def code_lines(names):
@@ -91,12 +121,17 @@ def code_lines(names):
     return {name: entry["code"] for name, entry in json.loads(done.stdout).items() if name not in ("header", "SUM")}
 
 
-def trusted_size():
+def trusted_lines():
+    """Code lines of each part of the trusted side, and what cloc did not take for code."""
     names = trusted_files()
     lines = code_lines(names)
-    missing = [name for name in names if name not in lines and (source.code(name).strip())]
     parts = {part: sum(count for name, count in lines.items() if source.folder(name.removeprefix("./")) == part)
              for part in source.TRUSTED}
+    return parts, [name for name in names if name not in lines and source.code(name).strip()]
+
+
+def trusted_size():
+    parts, missing = trusted_lines()
     total = sum(parts.values())
     note = f"{total} code lines, at most {TRUSTED_LINES}: " + ", ".join(f"{part} {count}" for part, count in parts.items())
     if missing:
@@ -104,8 +139,29 @@ def trusted_size():
     return ("PASS" if total <= TRUSTED_LINES else "FAIL"), note, []
 
 
+README_TABLE = re.compile(r"(<!-- trusted-size[^\n]*-->\n)((?:\|[^\n]*\n)*)")
+
+
+def readme_with_sizes():
+    """The README as it is, and as it would be with the table of today's sizes."""
+    parts, _ = trusted_lines()
+    rows = [f"| `{part}/` | {count:,} |\n" for part, count in parts.items()]
+    table = "| part | code lines |\n|---|---|\n" + "".join(rows) + f"| **all** | **{sum(parts.values()):,}** |\n"
+    before = source.text("README.md")
+    return before, README_TABLE.sub(lambda match: match.group(1) + table, before)
+
+
+def readme_sizes():
+    before, after = readme_with_sizes()
+    if not README_TABLE.search(before):
+        return judge(["README.md has no table after a line <!-- trusted-size … -->"])
+    return judge([] if before == after else ["README.md tells other sizes; tests/lint/run --write-readme tells today's"])
+
+
 CHECKS = [
     ("arrows between folders go down", arrows),
     ("privileged calls stand in privsep only", privileged_calls),
     ("the trusted side is small", trusted_size),
+    ("the README tells the trusted side's size", readme_sizes),
+    ("what counts as trusted is what the launcher links", trusted_linked),
 ]

@@ -2,12 +2,12 @@
 """A check that finds nothing proves nothing: each one is run on a small tree with one fault planted in it."""
 import contextlib
 import os
+import subprocess
 import tempfile
 
 import checks_privilege
 import checks_text
 from result import judge
-
 
 
 def complexity():
@@ -17,6 +17,8 @@ def complexity():
 
 LICENCE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 BRANCHES = "int f(int a);\nint f(int a)\n{\n" + "\tif (a == 1)\n\t\ta++;\n" * 13 + "\treturn a;\n}\n"
+SIZES = ("<!-- trusted-size -->\n| part | code lines |\n|---|---|\n| `common/` | {} |\n| `privsep/` | 0 |\n| `policy/` | 0 |\n"
+         "| **all** | **{}** |\n")
 # check, file, what stands in it after the licence line
 FAULTS = [
     (checks_text.file_sizes, "unpriv/a.c", "int a;\n" * 800),
@@ -43,6 +45,7 @@ FAULTS = [
     (checks_privilege.privileged_calls, "policy/a.c", "void f(void) { socket(AF_NETLINK, 0, 0); }\n"),
     (checks_privilege.privileged_calls, "unpriv/a.c", 'const char *a = "/run/docker.sock";\n'),
     (checks_privilege.trusted_size, "privsep/a.c", "int a;\n" * 3001),
+    (checks_privilege.readme_sizes, "README.md", SIZES.format(7, 7)),
 ]
 # What looks like a fault and is none.
 INNOCENT = [
@@ -52,6 +55,8 @@ INNOCENT = [
     (checks_privilege.privileged_calls, "policy/a.c", "void f(void) { unshare(0); int a[] = {AF_NETLINK}; }\n"),
     (checks_privilege.privileged_calls, "privsep/a.c", "void f(void) { mount(0, 0, 0, 0, 0); }\n"),
     (checks_privilege.trusted_size, "common/loop.c", "int a;\n" * 3001),
+    (checks_privilege.trusted_size, "common/a.h", "int a;\n" * 3001),
+    (checks_privilege.readme_sizes, "README.md", SIZES.format(0, 0)),
 ]
 
 
@@ -75,8 +80,25 @@ def verdict(check, name, content):
         return check()[0]
 
 
+def linked_verdict(listed, linked):
+    """What trusted_linked says of a launcher made of some sources, in a tree of others."""
+    with tree("build/" + checks_privilege.LAUNCHER, ""):
+        for name in listed:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            with open(name, "w", encoding="utf-8") as file:
+                file.write("int main(void) { return 0; }\n" if name.endswith("/main.c") else "extern int unused;\nint unused;\n")
+        subprocess.run(["gcc", "-o", "build/" + checks_privilege.LAUNCHER, *linked], check=True)
+        return checks_privilege.trusted_linked("build")[0]
+
+
 def planted_faults():
     findings = []
+    if linked_verdict(["privsep/main.c", "common/a.c"], ["privsep/main.c"]) != "FAIL":
+        findings.append("trusted_linked does not see a counted source that is not linked")
+    if linked_verdict(["privsep/main.c", "common/loop.c"], ["privsep/main.c", "common/loop.c"]) != "FAIL":
+        findings.append("trusted_linked does not see a linked source that is not counted")
+    if linked_verdict(["privsep/main.c", "common/a.c"], ["privsep/main.c", "common/a.c"]) != "PASS":
+        findings.append("trusted_linked finds a fault where there is none")
     for check, name, content in FAULTS:
         if verdict(check, name, LICENCE + content) != "FAIL":
             findings.append(f"{check.__name__} does not see {content[:60]!r} in {name}")
