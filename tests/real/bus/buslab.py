@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -89,7 +90,9 @@ class Dispatcher:
              lambda: f"{line!r} in the trace: {self.trace()[-20:]}\n{self.text()[-2000:]}")
 
     def intents(self):
-        return sorted(os.listdir(os.path.join(self.state, "intents")))
+        """Those that are whole: a name that begins with a dot or the like is still being written."""
+        return sorted(name for name in os.listdir(os.path.join(self.state, "intents"))
+                      if re.fullmatch("[0-9a-f]{16}-[0-9a-f]+", name))
 
     def stop(self, seconds=45):
         if self.process.poll() is None:
