@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of common/zlog.c: each captures stderr through a packet socket, so that one write is
- * one packet. */
+/* Unit tests of common/zlog.c and common/zlog_broker.c: each captures stderr through a packet
+ * socket, so that one write is one packet. */
 #include "common/zlog.h"
 #include "common/zbuf.h"
 #include <errno.h>
@@ -59,19 +59,25 @@ static void test_log_line_has_its_parts_in_one_write(void **state)
 	char expected[128];
 
 	(void)state;
-	start_capture(&capture);
-	zlog_setup("worker", ZLOG_INFO, false);
-	zlog_warning("container %s: %d left", "zun-1", 3);
-	assert_true(next_line(&capture));
-	end_capture(&capture);
-
 	(void)snprintf(expected, sizeof(expected),
 		       "Z warning %s[%d] worker: container zun-1: 3 left\n",
 		       program_invocation_short_name, getpid());
-	assert_string_equal(capture.line + 26, expected);
-	assert_int_equal(capture.line[4], '-');
-	assert_int_equal(capture.line[10], 'T');
-	assert_int_equal(capture.line[19], '.');
+	for (int plain = 0; plain <= 1; plain++) {
+		start_capture(&capture);
+		if (plain)
+			zlog_start("worker", ZLOG_INFO);
+		else
+			zlog_setup("worker", ZLOG_INFO, false);
+		zlog_warning("container %s: %d left", "zun-1", 3);
+		zlog_debug("held back");
+		assert_true(next_line(&capture));
+		assert_string_equal(capture.line + 26, expected);
+		assert_int_equal(capture.line[4], '-');
+		assert_int_equal(capture.line[10], 'T');
+		assert_int_equal(capture.line[19], '.');
+		assert_false(next_line(&capture));
+		end_capture(&capture);
+	}
 }
 
 static void test_log_levels_are_named_and_held_back(void **state)
@@ -289,7 +295,7 @@ static void test_log_works_under_seccomp(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		zlog_setup("server", ZLOG_INFO, false);
+		zlog_start("server", ZLOG_INFO);
 		_exit(log_under_seccomp());
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
