@@ -6,7 +6,8 @@
  * state page (mapped file) holds where the log ends, so that a cut tail is seen.
  *
  * {"ts":"2026-12-01T02:32:43.123456789Z","seq":1,"boot":"<boot id>","proc":"docker[123]",
- *  "op":"docker.container_start","rid":"req-…","actor":{"unverified":true,"project":"…","user":"…"},
+ *  "op":"docker.container_start","rid":"req-…",
+ *  "actor":{"unverified":true,"project":"…","user":"…"},
  *  "obj":{"type":"container","id":"…"},"args":{…},"decision":"allow|deny|error","rule":"",
  *  "errno":0,"dur_us":0,"prev":"<64 hex>"}
  *

@@ -79,7 +79,7 @@ enum helper_exit {
 	HELPER_EXIT_FDS = 84,	  /* wrong number or kind of descriptors */
 	HELPER_EXIT_FIELD = 85,	  /* a field out of its bound or class, or bytes left over */
 	HELPER_EXIT_PEER = 86,	  /* another process or user on the channel */
-	HELPER_EXIT_IO = 87,	  /* the channel failed or is not read; an answer breaks the table */
+	HELPER_EXIT_IO = 87,	  /* the channel failed or is not read; an answer out of bounds */
 	HELPER_EXIT_SERVER = 88 /* a server of the domain was killed */
 };
 

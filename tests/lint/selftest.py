@@ -44,7 +44,7 @@ FAULTS = [
     (checks_privilege.privileged_calls, "common/a.c", "void f(void) { socket(AF_NETLINK, 0, 0); }\n"),
     (checks_privilege.privileged_calls, "policy/a.c", "void f(void) { socket(AF_NETLINK, 0, 0); }\n"),
     (checks_privilege.privileged_calls, "unpriv/a.c", 'const char *a = "/run/docker.sock";\n'),
-    (checks_privilege.trusted_size, "privsep/a.c", "int a;\n" * 3001),
+    (checks_privilege.trusted_size, "privsep/a.c", "int a;\n" * (checks_privilege.TRUSTED_LINES + 1)),
     (checks_privilege.readme_sizes, "README.md", SIZES.format(7, 7)),
 ]
 # What looks like a fault and is none.
@@ -54,8 +54,8 @@ INNOCENT = [
     (checks_privilege.privileged_calls, "unpriv/a.c", "/* docker.sock */ void f(void) { a.mount(1); unmount(2); }\n"),
     (checks_privilege.privileged_calls, "policy/a.c", "void f(void) { unshare(0); int a[] = {AF_NETLINK}; }\n"),
     (checks_privilege.privileged_calls, "privsep/a.c", "void f(void) { mount(0, 0, 0, 0, 0); }\n"),
-    (checks_privilege.trusted_size, "common/loop.c", "int a;\n" * 3001),
-    (checks_privilege.trusted_size, "common/a.h", "int a;\n" * 3001),
+    (checks_privilege.trusted_size, "common/loop.c", "int a;\n" * (checks_privilege.TRUSTED_LINES + 1)),
+    (checks_privilege.trusted_size, "common/a.h", "int a;\n" * (checks_privilege.TRUSTED_LINES + 1)),
     (checks_privilege.readme_sizes, "README.md", SIZES.format(0, 0)),
 ]
 
