@@ -162,7 +162,8 @@ static int abandon_claim(struct manager *manager, struct manager_job *job)
 }
 
 /* What is known of the row when the workers of its job died: the status as it was, but for a
- * create, which has no other chance, and a delete, which must not look as if it went on. */
+ * create, which has no other chance, and for a delete or reboot, which must not look as if it went
+ * on. */
 static int abandon_row(struct manager *manager, struct manager_job *job)
 {
 	const char *status = NULL;
@@ -176,7 +177,9 @@ static int abandon_row(struct manager *manager, struct manager_job *job)
 		status = "Error";
 		result = abandon_claim(manager, job);
 	}
-	if (job->record->method == RPC_CONTAINER_DELETE)
+	if (job->record->method == RPC_CONTAINER_DELETE ||
+	    (job->record->method == RPC_CONTAINER_REBOOT &&
+	     strcmp(container_text(&job->row, CONTAINER_status), "Restarting") == 0))
 		status = "Error";
 	if (result == 0)
 		result = step_status(manager, job, status, job->failure.message);

@@ -125,23 +125,14 @@ static int settle_success(struct manager *manager, struct manager_job *job, enum
 }
 
 /* The status that a failed action leaves, NULL for the one that it found.  An engine that does not
- * answer changes nothing in what we believe of its containers (known-faults R9). */
+ * answer changes nothing in what we believe of its containers (known-faults R9); Restarting is no
+ * belief, but what the API wrote before it cast. */
 static const char *failure_status(struct manager *manager, struct manager_job *job,
 				  enum rpc_method method, int result)
 {
-	struct rpc_failure kept = job->failure;
-
-	if (result == -EAGAIN)
-		return NULL;
-	if (method == RPC_CONTAINER_START)
-		return "Error";
-	if (method != RPC_CONTAINER_REBOOT)
-		return NULL;
-	/* The API has set Restarting already: it must not stay. */
-	(void)look(manager, job); /* what cannot be seen stays as it is */
-	job->failure = kept;
-	return strcmp(container_text(&job->row, CONTAINER_status), "Restarting") == 0 ? "Error"
-										      : NULL;
+	if (method == RPC_CONTAINER_REBOOT)
+		return step_not_rebooted(manager, job);
+	return method == RPC_CONTAINER_START && result != -EAGAIN ? "Error" : NULL;
 }
 
 static int settle_failure(struct manager *manager, struct manager_job *job, enum rpc_method method,
@@ -200,10 +191,10 @@ static int read_timeout(struct manager_job *job)
 /* "RTMIN", "RTMIN+3", "RTMAX-2": Linux' numbers as the engine counts them. */
 static unsigned realtime_signal(const char *name)
 {
-	unsigned base = strncmp(name, "RTMIN", 5) == 0 ? 34U : 64U;
+	unsigned base = strncasecmp(name, "RTMIN", 5) == 0 ? 34U : 64U;
 	uint64_t distance = 0;
 
-	if (strncmp(name, "RTMIN", 5) != 0 && strncmp(name, "RTMAX", 5) != 0)
+	if (strncasecmp(name, "RTMIN", 5) != 0 && strncasecmp(name, "RTMAX", 5) != 0)
 		return 0;
 	if (!name[5])
 		return base;

@@ -105,11 +105,40 @@ int step_action_finish(struct manager *manager, struct manager_job *job)
 	return store_result(job, result, &err);
 }
 
+const char *step_not_rebooted(struct manager *manager, struct manager_job *job)
+{
+	struct rpc_failure kept = job->failure;
+
+	/* What cannot be seen stays as it is. */
+	(void)manager->driver_ops->show(manager->driver, &job->row, true, &job->failure);
+	job->failure = kept;
+	return strcmp(container_text(&job->row, CONTAINER_status), "Restarting") == 0 ? "Error"
+										      : NULL;
+}
+
+/* A refused reboot would leave Restarting for good: only the agent ever takes it back. */
+static int refuse_reboot(struct manager *manager, struct manager_job *job)
+{
+	bool ours = step_is_ours(manager, job);
+	const char *status = "Error";
+
+	if (strcmp(container_text(&job->row, CONTAINER_status), "Restarting") != 0 ||
+	    (CONTAINER_HAS(&job->row, host) && !ours))
+		return 0;
+	if (ours)
+		status = step_not_rebooted(manager, job);
+	return step_status(manager, job, status, job->failure.message);
+}
+
 int step_refuse(struct manager *manager, struct manager_job *job)
 {
+	int result = 0;
+
 	zlog_warning("container %s: %s: %s", job->record->uuid, job->method->name,
 		     job->failure.message);
-	return step_action_finish(manager, job);
+	if (job->method->method == RPC_CONTAINER_REBOOT)
+		result = refuse_reboot(manager, job);
+	return result < 0 ? result : step_action_finish(manager, job);
 }
 
 int step_effect(struct manager *manager, struct manager_job *job, const char *effect)

@@ -122,6 +122,66 @@ static void test_a_failing_reboot_never_stays_restarting(void **state)
 	case_close(&test);
 }
 
+/* The API has written Restarting before it cast. */
+static void test_a_refused_reboot_never_stays_restarting(void **state)
+{
+	static const struct {
+		const char *columns, *arguments, *log, *status;
+	} cases[] = {
+		{HERE "Restarting", "\"timeout\": -1",
+		 "show\nupdate status=Running status_reason=Invalid timeout: seconds expected\n"
+		 "action reboot Error\n",
+		 "Running"},
+		{"status=Restarting host=" HOST, "\"timeout\": 1",
+		 "update status=Error status_reason=Cannot operate an uncreated container.\n"
+		 "action reboot Error\n",
+		 "Error"},
+		{"status=Restarting container_id=" ID, "\"timeout\": 1",
+		 "update status=Error status_reason=The container is not on host " HOST "\n"
+		 "action reboot Error\n",
+		 "Error"},
+		{"status=Restarting host=other container_id=" ID, "\"timeout\": 1",
+		 "action reboot Error\n", "Restarting"}, /* another agent's row */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct manager_case test;
+
+		case_open(&test, cases[i].columns, ENGINE_RUNNING);
+		case_run(&test, RPC_CONTAINER_REBOOT, cases[i].arguments);
+		assert_int_equal(test.result, 0);
+		case_expect(&test, cases[i].log);
+		assert_string_equal(case_column(&test, CONTAINER_status), cases[i].status);
+		case_close(&test);
+	}
+}
+
+static void test_a_given_up_reboot_never_stays_restarting(void **state)
+{
+	struct manager_case test;
+
+	(void)state;
+	case_open(&test, HERE "Restarting task_state=container_rebooting", ENGINE_RUNNING);
+	case_abandon(&test, RPC_CONTAINER_REBOOT);
+	assert_string_equal(case_column(&test, CONTAINER_status), "Error");
+	assert_string_equal(case_column(&test, CONTAINER_task_state), "");
+	case_close(&test);
+}
+
+static void test_a_reboot_of_a_silent_engine_never_stays_restarting(void **state)
+{
+	struct manager_case test;
+
+	(void)state;
+	case_open(&test, HERE "Restarting", ENGINE_RUNNING);
+	test.world.refusals[0] = (struct refusal){"reboot", -EAGAIN, 0};
+	test.world.refusals[1] = (struct refusal){"show", -EAGAIN, 0};
+	case_run(&test, RPC_CONTAINER_REBOOT, "\"timeout\": 1");
+	assert_string_equal(case_column(&test, CONTAINER_status), "Error");
+	case_close(&test);
+}
+
 static void test_an_engine_that_does_not_answer_changes_no_status(void **state)
 {
 	static const enum rpc_method methods[] = {RPC_CONTAINER_START, RPC_CONTAINER_STOP,
@@ -253,7 +313,7 @@ static void test_signals_are_read_in_every_form(void **state)
 		{"\"SIGKILL\"", 9},   {"\"KILL\"", 9},	   {"\"sigterm\"", 15},
 		{"\"9\"", 9},	      {"15", 15},	   {"\"USR1\"", 10},
 		{"\"SIGRTMIN\"", 34}, {"\"RTMIN+3\"", 37}, {"\"SIGRTMAX-1\"", 63},
-		{"\"RTMAX\"", 64},    {"\"WINCH\"", 28},
+		{"\"RTMAX\"", 64},    {"\"WINCH\"", 28},	   {"\"sigrtmin+1\"", 35},
 	};
 
 	(void)state;
@@ -364,6 +424,9 @@ int main(void)
 		cmocka_unit_test(test_a_failing_action_leaves_the_status_and_says_why),
 		cmocka_unit_test(test_a_failing_start_leaves_error_on_this_host),
 		cmocka_unit_test(test_a_failing_reboot_never_stays_restarting),
+		cmocka_unit_test(test_a_refused_reboot_never_stays_restarting),
+		cmocka_unit_test(test_a_given_up_reboot_never_stays_restarting),
+		cmocka_unit_test(test_a_reboot_of_a_silent_engine_never_stays_restarting),
 		cmocka_unit_test(test_an_engine_that_does_not_answer_changes_no_status),
 		cmocka_unit_test(test_a_cast_waits_for_the_engine),
 		cmocka_unit_test(test_a_container_that_is_gone_is_error_or_deleted),
