@@ -90,8 +90,8 @@ int step_event_start(struct manager *manager, struct manager_job *job, const cha
 int step_event_finish(struct manager *manager, struct manager_job *job, const char *event);
 /* The action, failed when job->failure is set. */
 int step_action_finish(struct manager *manager, struct manager_job *job);
-/* The status for a container that was to be rebooted and was not: NULL when the runtime has told it,
- * else "Error".  The API has set Restarting before it cast. */
+/* The status for a container that was to be rebooted and was not: NULL when the runtime has told
+ * it, else "Error".  The API has set Restarting before it cast. */
 const char *step_not_rebooted(struct manager *manager, struct manager_job *job);
 /* The action fails, the row stays as it is, but for the Restarting of a reboot. */
 int step_refuse(struct manager *manager, struct manager_job *job);

@@ -313,7 +313,7 @@ static void test_signals_are_read_in_every_form(void **state)
 		{"\"SIGKILL\"", 9},   {"\"KILL\"", 9},	   {"\"sigterm\"", 15},
 		{"\"9\"", 9},	      {"15", 15},	   {"\"USR1\"", 10},
 		{"\"SIGRTMIN\"", 34}, {"\"RTMIN+3\"", 37}, {"\"SIGRTMAX-1\"", 63},
-		{"\"RTMAX\"", 64},    {"\"WINCH\"", 28},	   {"\"sigrtmin+1\"", 35},
+		{"\"RTMAX\"", 64},    {"\"WINCH\"", 28},   {"\"sigrtmin+1\"", 35},
 	};
 
 	(void)state;
